@@ -1,0 +1,147 @@
+//===- LayerOps.td - linear, normalisation, activation -------------------*- tablegen -*-===//
+
+#ifndef DIALECT_LAYEROPS_TD
+#define DIALECT_LAYEROPS_TD
+
+include "dialect/TransformerAttrs.td"
+include "dialect/TransformerTypes.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Transformer_LinearOp : Transformer_Op<"linear", [Pure]> {
+  let summary = "matrix product with a weight, plus bias";
+  let description = [{
+    `out_in` (PyTorch Linear): result = x weight^T + bias, weight `[N, K]`;
+    `in_out` (Hugging Face Conv1D): result = x weight + bias, weight `[K, N]`.
+
+    Shapes: x `[T, K]`, bias `[N]`, result `[T, N]`.
+    Error: K or N of the operands differ.
+
+    ```mlir
+    %y = transformer.linear %x, %w bias(%b) out_in : tensor<?x768xf32>, tensor<3072x768xf32> -> tensor<?x3072xf32>
+    ```
+    Source: torch.nn.Linear; transformers.pytorch_utils.Conv1D.
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Matrix:$weight,
+                       Optional<Transformer_Vector>:$bias, Transformer_WeightLayoutAttr:$layout);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = [{
+    $x `,` $weight (`bias` `(` $bias^ `:` type($bias) `)`)? $layout attr-dict
+    `:` type($x) `,` type($weight) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_SplitOp : Transformer_Op<"split", [Pure]> {
+  let summary = "splits rows by columns";
+  let description = [{
+    The results are consecutive column ranges of x: of a merged Q/K/V
+    projection, for example.
+
+    Shapes: x `[T, W]`, results `[T, Wi]` with the sum of all Wi equal to W.
+    Error: another sum.
+
+    ```mlir
+    %q, %k, %v = transformer.split %qkv : tensor<?x2304xf32> -> tensor<?x768xf32>, tensor<?x768xf32>, tensor<?x768xf32>
+    ```
+    Source: torch.split along the last dimension.
+  }];
+  let arguments = (ins Transformer_Rows:$x);
+  let results = (outs Variadic<Transformer_Rows>:$results);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($results)";
+  let hasVerifier = 1;
+}
+
+def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure]> {
+  let summary = "layer normalisation";
+  let description = [{
+    `result = gamma * (x - mean) / d + beta` over each row of width W, with
+    `d = sqrt(var + eps)`, or `sqrt(var) + eps` with `eps_outside`; var divides
+    by W, or by W - 1 with `unbiased`.
+
+    Shapes: x and result `[T, W]`, gamma and beta `[W]`.
+    Error: widths that differ, eps < 0, `unbiased` with W = 1.
+
+    ```mlir
+    %y = transformer.layer_norm %x, %gamma, %beta {eps = 1.0e-12 : f64} : tensor<?x768xf32>
+    ```
+    Source: Ba et al. 2016; torch.nn.LayerNorm; `unbiased` and `eps_outside`:
+    the Annotated Transformer.
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Vector:$beta,
+                       F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $gamma `,` $beta attr-dict `:` type($x) `,` type($gamma) `,` type($beta) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pure]> {
+  let summary = "adds a residual, then normalises";
+  let description = [{
+    `sum = x + residual; result = layer_norm(sum)`. The sum is a second result
+    where somebody reads it (pre-norm models). Made by
+    `transformer-fuse-residual-norm`.
+
+    Shapes, attributes and errors: as `layer_norm`; residual and sum `[T, W]`.
+
+    ```mlir
+    %y, %sum = transformer.residual_layer_norm %x, %residual, %gamma, %beta {eps = 1.0e-12 : f64}
+        : (tensor<?x768xf32>, tensor<?x768xf32>, tensor<768xf32>, tensor<768xf32>) -> (tensor<?x768xf32>, tensor<?x768xf32>)
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$residual,
+                       Transformer_Vector:$gamma, Transformer_Vector:$beta,
+                       F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+  let results = (outs Transformer_Rows:$result, Optional<Transformer_Rows>:$sum);
+  let assemblyFormat = "$x `,` $residual `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm", [Pure, AttrSizedOperandSegments]> {
+  let summary = "sums embeddings, then normalises";
+  let description = [{
+    `result = layer_norm(sum over i of tables[i][ids[i][t], :])`, the sum taken
+    in order. Made by `transformer-fuse-embedding-norm`.
+
+    Shapes: ids `[T]` each, tables `[Vi, W]`, gamma and beta `[W]`, result `[T, W]`.
+    Error: as many tables as ids are needed; widths that differ; as `layer_norm`.
+
+    ```mlir
+    %y = transformer.embedding_layer_norm ids(%ids, %positions) tables(%words, %places) norm(%gamma, %beta) {eps = 1.0e-12 : f64}
+        : (tensor<?xi64>, tensor<?xi64>, tensor<30522x768xf32>, tensor<512x768xf32>, tensor<768xf32>, tensor<768xf32>) -> tensor<?x768xf32>
+    ```
+    Source: BERT's embedding layer (Devlin et al. 2019).
+  }];
+  let arguments = (ins Variadic<Transformer_Ids>:$ids, Variadic<Transformer_Matrix>:$tables,
+                       Transformer_Vector:$gamma, Transformer_Vector:$beta,
+                       F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = [{
+    `ids` `(` $ids `)` `tables` `(` $tables `)` `norm` `(` $gamma `,` $beta `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_ActivationOp : Transformer_Op<"activation", [Pure, SameOperandsAndResultType]> {
+  let summary = "an activation function, element by element";
+  let description = [{
+    relu: max(x, 0); gelu: x/2 (1 + erf(x / sqrt 2)); gelu_tanh:
+    x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); silu: x / (1 + e^-x);
+    quick_gelu: x / (1 + e^(-1.702 x)); tanh.
+
+    Shapes: any `[T, W]`, result the same.
+
+    ```mlir
+    %y = transformer.activation gelu %x : tensor<?x3072xf32>
+    ```
+    Source: Hendrycks and Gimpel 2016 (gelu, silu); transformers' ACT2FN.
+  }];
+  let arguments = (ins Transformer_ActivationKindAttr:$kind, Transformer_Rows:$x);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x)";
+  let hasCanonicalizer = 1;
+}
+
+#endif // DIALECT_LAYEROPS_TD

@@ -1,0 +1,71 @@
+//===- ParameterOps.cpp - named parameters --------------------------------===//
+#include "dialect/ParameterOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+LogicalResult ParameterOp::verify() {
+  if (getSymName().empty())
+    return emitOpError() << "expected a name, found an empty one";
+  return success();
+}
+
+ParseResult transformer::parseSymbolList(OpAsmParser &parser, ArrayAttr &symbols) {
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, [&]() -> ParseResult {
+        FlatSymbolRefAttr symbol;
+        if (parser.parseAttribute(symbol))
+          return failure();
+        list.push_back(symbol);
+        return success();
+      }))
+    return failure();
+  symbols = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+void transformer::printSymbolList(OpAsmPrinter &printer, Operation *, ArrayAttr symbols) {
+  printer << '(';
+  llvm::interleaveComma(symbols, printer);
+  printer << ')';
+}
+
+LogicalResult PreparedOp::verifySymbolUses(SymbolTableCollection &table) {
+  auto function = table.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getFunctionAttr());
+  if (!function)
+    return emitOpError() << "expected a function " << getFunctionAttr() << ", found none";
+  // After bufferisation the function takes its result as an argument.
+  bool buffers = function.getNumResults() == 0;
+  if (!buffers && (function.getNumArguments() != getSources().size() ||
+                   function.getResultTypes().front() != getType()))
+    return emitOpError() << "expected " << getFunctionAttr() << " to take " << getSources().size()
+                         << " sources and to return " << getType() << ", found "
+                         << function.getFunctionType();
+  for (auto [i, source] : llvm::enumerate(getSources())) {
+    auto parameter =
+        table.lookupNearestSymbolFrom<ParameterOp>(*this, cast<FlatSymbolRefAttr>(source));
+    if (!parameter)
+      return emitOpError() << "expected a parameter " << source << ", found none";
+    if (!buffers && function.getArgumentTypes()[i] != parameter.getType())
+      return emitOpError() << "source " << source << " has type " << parameter.getType() << ", but "
+                           << getFunctionAttr() << " takes " << function.getArgumentTypes()[i];
+  }
+  return success();
+}
+
+LogicalResult GetParameterOp::verifySymbolUses(SymbolTableCollection &table) {
+  Operation *symbol = table.lookupNearestSymbolFrom(*this, getNameAttr());
+  Type declared;
+  if (auto parameter = dyn_cast_or_null<ParameterOp>(symbol))
+    declared = parameter.getType();
+  else if (auto prepared = dyn_cast_or_null<PreparedOp>(symbol))
+    declared = prepared.getType();
+  else
+    return emitOpError() << "expected a parameter " << getNameAttr() << ", found "
+                         << (symbol ? "another symbol" : "none");
+  if (declared != getType())
+    return emitOpError() << "parameter " << getNameAttr() << " has type " << declared
+                         << ", but the result has type " << getType();
+  return success();
+}

@@ -1,0 +1,32 @@
+//===- SequenceOps.cpp - where tokens enter and leave ---------------------===//
+#include "dialect/TransformerDialect.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+Type PackTokensOp::sequencesType(MLIRContext *context) { return SequencesType::get(context); }
+
+LogicalResult PackTokensOp::verify() {
+  if (getInputs().size() != getPacked().size())
+    return emitOpError() << "expected one packed result for each of the " << getInputs().size()
+                         << " inputs, found " << getPacked().size();
+  return success();
+}
+
+LogicalResult UnpackTokensOp::verify() {
+  auto type = cast<RankedTensorType>(getResult().getType());
+  int64_t width = widthOf(getX());
+  int64_t rank = getColumn() ? 2 : 3;
+  if (type.getRank() != rank)
+    return emitOpError() << "expected a result of rank " << rank << ", found " << type;
+  if (!getColumn())
+    return verifyWidth(*this, "a result", getResult(), width);
+  int64_t column = *getColumn();
+  if (column < 0 || column >= width)
+    return emitOpError() << "expected a column in [0, " << width << "), found " << column;
+  return success();
+}
+
+LogicalResult FirstTokenOp::verify() {
+  return verifyWidth(*this, "a result", getResult(), widthOf(getX()));
+}

@@ -1,0 +1,80 @@
+//===- SequenceOps.td - where tokens enter and leave --------------------*- tablegen -*-===//
+
+#ifndef DIALECT_SEQUENCEOPS_TD
+#define DIALECT_SEQUENCEOPS_TD
+
+include "dialect/TransformerAttrs.td"
+include "dialect/TransformerTypes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Transformer_PackTokensOp : Transformer_Op<"pack_tokens", [Pure]> {
+  let summary = "drops padding where tokens enter";
+  let description = [{
+    Keeps the elements of every `[batch, sequence]` input where `mask` is not
+    zero, row by row, as `[T]` with `T` the number of non-zero mask elements.
+    A row of zeros gives an empty sequence. Masks with holes or left padding
+    keep their tokens' order.
+
+    Shapes: inputs and mask `[B, S]`, results `[T]` each, in order.
+    Error: as many inputs as packed results are needed.
+
+    ```mlir
+    %ids, %seq = transformer.pack_tokens(%input_ids) mask(%attention_mask)
+        : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+    ```
+    Source: unpadded attention (FlashAttention's varlen interface, `cu_seqlens`).
+  }];
+  let arguments = (ins Variadic<Transformer_IdGrid>:$inputs, Transformer_IdGrid:$mask);
+  let results = (outs Variadic<Transformer_Ids>:$packed, Transformer_Sequences:$sequences);
+  let assemblyFormat = [{
+    `(` $inputs `)` `mask` `(` $mask `)` attr-dict `:` `(` type($inputs) `)` `,` type($mask)
+    (`->` type($packed)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::Type sequencesType(::mlir::MLIRContext *context);
+  }];
+}
+
+def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure]> {
+  let summary = "puts padding back, as zeros, where outputs leave";
+  let description = [{
+    `result[b, s, :] = x[t, :]` for the row `t` that came from `(b, s)`, zero
+    where there is none. With `column = c` the result is `[B, S]` and holds only
+    column `c` (question answering's start and end logits).
+
+    Shapes: x `[T, W]`; result `[B, S, W]`, or `[B, S]` with `column`.
+    Error: a result of another rank or width, a column outside `[0, W)`.
+
+    ```mlir
+    %y = transformer.unpack_tokens %x, %seq : tensor<?x768xf32> -> tensor<?x?x768xf32>
+    %s = transformer.unpack_tokens %x, %seq {column = 0 : i64} : tensor<?x2xf32> -> tensor<?x?xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Sequences:$sequences, OptionalAttr<I64Attr>:$column);
+  let results = (outs TensorRankOf<[F32], [2, 3]>:$result);
+  let assemblyFormat = "$x `,` $sequences attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Transformer_FirstTokenOp : Transformer_Op<"first_token", [Pure]> {
+  let summary = "the first token of every sequence";
+  let description = [{
+    `result[b, :] = x[cu_seqlens[b], :]`, zeros for an empty sequence: what
+    poolers and classification heads read. With left padding it is the first
+    kept token, not column 0.
+
+    Shapes: x `[T, W]`, result `[B, W]`. Error: another width.
+
+    ```mlir
+    %c = transformer.first_token %x, %seq : tensor<?x768xf32>
+    ```
+    Source: BERT (Devlin et al. 2019), the [CLS] token.
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Sequences:$sequences);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $sequences attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // DIALECT_SEQUENCEOPS_TD

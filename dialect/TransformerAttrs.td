@@ -1,0 +1,87 @@
+//===- TransformerAttrs.td - enums and attributes -----------------------*- tablegen -*-===//
+
+#ifndef DIALECT_TRANSFORMERATTRS_TD
+#define DIALECT_TRANSFORMERATTRS_TD
+
+include "dialect/TransformerDialect.td"
+
+class Transformer_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::mlir::transformer";
+  let genSpecializedAttr = 0;
+}
+class Transformer_EnumAttr<EnumInfo info, string mnemonic>
+    : EnumAttr<Transformer_Dialect, info, mnemonic>;
+
+def Transformer_ActivationKind : Transformer_Enum<"ActivationKind", "activation function", [
+  I32EnumAttrCase<"Relu", 0, "relu">,           // max(x, 0)
+  I32EnumAttrCase<"Gelu", 1, "gelu">,           // x Phi(x), with erf
+  I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,  // Hugging Face's gelu_new, gelu_pytorch_tanh
+  I32EnumAttrCase<"Silu", 3, "silu">,           // x sigmoid(x)
+  I32EnumAttrCase<"QuickGelu", 4, "quick_gelu">, // x sigmoid(1.702 x)
+  I32EnumAttrCase<"Tanh", 5, "tanh">
+]>;
+def Transformer_ActivationKindAttr : Transformer_EnumAttr<Transformer_ActivationKind, "activation">;
+
+def Transformer_WeightLayout : Transformer_Enum<"WeightLayout", "order of a linear layer's weight", [
+  I32EnumAttrCase<"OutIn", 0, "out_in">, // PyTorch Linear
+  I32EnumAttrCase<"InOut", 1, "in_out">  // Hugging Face Conv1D
+]>;
+def Transformer_WeightLayoutAttr : Transformer_EnumAttr<Transformer_WeightLayout, "weight_layout">;
+
+def Transformer_SinusoidLayout : Transformer_Enum<"SinusoidLayout", "order of sinusoid columns", [
+  I32EnumAttrCase<"Interleaved", 0, "interleaved">, // sin, cos, sin, cos, ...
+  I32EnumAttrCase<"Halves", 1, "halves">            // all sin, then all cos (Marian)
+]>;
+def Transformer_SinusoidLayoutAttr : Transformer_EnumAttr<Transformer_SinusoidLayout, "sinusoid_layout">;
+
+def Transformer_InitKind : Transformer_Enum<"InitKind", "distribution of initial values", [
+  I32EnumAttrCase<"Zeros", 0, "zeros">,
+  I32EnumAttrCase<"Ones", 1, "ones">,
+  I32EnumAttrCase<"Normal", 2, "normal">,                   // value: standard deviation
+  I32EnumAttrCase<"TruncatedNormal", 3, "truncated_normal">, // value: standard deviation, cut at 2
+  I32EnumAttrCase<"Uniform", 4, "uniform">,                 // value: bound
+  I32EnumAttrCase<"XavierUniform", 5, "xavier_uniform">,    // bound sqrt(6 / (fan_in + fan_out))
+  I32EnumAttrCase<"XavierNormal", 6, "xavier_normal">,      // variance 2 / (fan_in + fan_out)
+  I32EnumAttrCase<"KaimingUniform", 7, "kaiming_uniform">,  // bound sqrt(6 / ((1 + a^2) fan_in)), value: a
+  I32EnumAttrCase<"KaimingNormal", 8, "kaiming_normal">     // variance 2 / fan_in
+]>;
+def Transformer_InitAttr : AttrDef<Transformer_Dialect, "Init"> {
+  let mnemonic = "init";
+  let summary = "how a parameter is initialised before training";
+  let description = [{
+    `#transformer.init<normal, 0.02 : f64>`. `value` is the standard deviation
+    (normal, truncated_normal), the bound (uniform) or the negative slope `a`
+    (kaiming_uniform; sqrt(5) is PyTorch's Linear default, bound
+    1/sqrt(fan_in)). Source: Glorot and Bengio 2010, He et al. 2015, torch.nn.init.
+  }];
+  let parameters = (ins EnumParameter<Transformer_InitKind>:$kind, OptionalParameter<"::mlir::FloatAttr">:$value);
+  let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
+}
+
+def Transformer_DefaultKind : Transformer_Enum<"DefaultKind", "how a missing input is made", [
+  I32EnumAttrCase<"Ones", 0, "ones">,
+  I32EnumAttrCase<"Zeros", 1, "zeros">,
+  I32EnumAttrCase<"Columns", 2, "columns">,
+  I32EnumAttrCase<"NotEqual", 3, "not_equal">,
+  I32EnumAttrCase<"Greater", 4, "greater">,
+  I32EnumAttrCase<"CountNotEqual", 5, "count_not_equal">
+]>;
+def Transformer_DefaultAttr : AttrDef<Transformer_Dialect, "Default"> {
+  let mnemonic = "default";
+  let summary = "how a missing input `[batch, sequence]` is made";
+  let description = [{
+    `#transformer.default<ones>`, `<zeros>`, `<columns>` (0, 1, 2, ... in each
+    row), `<not_equal, "input_ids", 0>` and `<greater, "input_ids", 0>` (1 or 0
+    by comparing another input), `<count_not_equal, "input_ids", 1>` (RoBERTa's
+    positions: value + how many ids up to and with this one differ from value,
+    where this id differs; value elsewhere).
+  }];
+  let parameters = (ins EnumParameter<Transformer_DefaultKind>:$kind,
+                        OptionalParameter<"::mlir::StringAttr">:$input,
+                        DefaultValuedParameter<"int64_t", "0">:$value);
+  let assemblyFormat = "`<` $kind (`,` $input^)? (`,` $value^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // DIALECT_TRANSFORMERATTRS_TD

@@ -1,0 +1,48 @@
+//===- TransformerTypes.td - types and operand constraints --------------*- tablegen -*-===//
+
+#ifndef DIALECT_TRANSFORMERTYPES_TD
+#define DIALECT_TRANSFORMERTYPES_TD
+
+include "dialect/TransformerDialect.td"
+
+def Transformer_Sequences : TypeDef<Transformer_Dialect, "Sequences"> {
+  let mnemonic = "sequences";
+  let summary = "which packed rows belong to which sequence, and where they came from";
+  let description = [{
+    Made by `pack_tokens` from a mask `[batch, sequence]` with `T` kept tokens:
+    the batch and sequence sizes, offsets `cu_seqlens[batch + 1]` (sequence `b`
+    owns the rows `cu_seqlens[b] .. cu_seqlens[b + 1] - 1`), and for each of the
+    `T` rows its place in `[batch, sequence]`. A sequence may be empty.
+  }];
+}
+
+/// Packed rows: `[T, W]`, T dynamic, W static.
+def Transformer_Rows : Type<
+    And<[TensorRankOf<[F32], [2]>.predicate,
+         CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(1)">]>,
+    "2D tensor of f32 with a static width ([tokens, width])", "::mlir::RankedTensorType">;
+
+/// One integer a packed row: `[T]`.
+def Transformer_Ids : Type<TensorRankOf<[I64], [1]>.predicate,
+    "1D tensor of i64 ([tokens])", "::mlir::RankedTensorType">;
+
+/// A model input: `[batch, sequence]`.
+def Transformer_IdGrid : Type<TensorRankOf<[I64], [2]>.predicate,
+    "2D tensor of i64 ([batch, sequence])", "::mlir::RankedTensorType">;
+
+/// A parameter of rank 1 or 2 with a static shape.
+def Transformer_Matrix : Type<
+    And<[TensorRankOf<[F32], [2]>.predicate,
+         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
+    "2D tensor of f32 with a static shape", "::mlir::RankedTensorType">;
+def Transformer_Vector : Type<
+    And<[TensorRankOf<[F32], [1]>.predicate,
+         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
+    "1D tensor of f32 with a static shape", "::mlir::RankedTensorType">;
+def Transformer_Weight : Type<
+    And<[TensorOf<[F32]>.predicate,
+         CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">,
+         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
+    "tensor of f32 with a static shape", "::mlir::RankedTensorType">;
+
+#endif // DIALECT_TRANSFORMERTYPES_TD

@@ -1,0 +1,72 @@
+//===- ModuleAbi.h - what a compiled module and the runtime agree on ------===//
+//
+// A compiled module exports one symbol, `transformer_module`, of type
+// tr_module. Everything about it that is data (parameters, entry points,
+// shapes, the target) stands in the JSON text that the struct points to;
+// docs/module-abi.md holds its schema. Everything that is code is in the
+// function table. The host (our executable or transformer-run) provides the
+// functions declared at the end of this file.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_MODULEABI_H
+#define TRANSFORMER_RUNTIME_MODULEABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TR_MODULE_MAGIC 0x524D5254u /* "TRMR" */
+#define TR_ABI_VERSION 1u
+#define TR_MAX_RANK 4
+
+/// A dense row-major tensor in memory. `data` is 64-byte aligned.
+typedef struct {
+  void *data;
+  int64_t sizes[TR_MAX_RANK];
+} tr_tensor;
+
+/// Bytes of scratch memory that a call with these tensors needs. `slots` and
+/// `io` are those of the call; output data pointers may be null.
+typedef int64_t (*tr_arena_fn)(const void *const *slots, const tr_tensor *io);
+
+/// Executes an entry point or a prepare function.
+/// slots: pointers to the module's parameter slots (an entry point) or to the
+///        sources (a prepare function), in the order the description gives;
+/// io:    the inputs, then the outputs (a prepare function: the one result);
+/// arena: 64-byte aligned scratch of at least the arena function's bytes.
+typedef void (*tr_call_fn)(const void *const *slots, const tr_tensor *io, void *arena);
+
+typedef struct {
+  tr_call_fn call;
+  tr_arena_fn arena_bytes;
+} tr_function;
+
+typedef struct {
+  uint32_t magic;            /* TR_MODULE_MAGIC */
+  uint32_t abi_version;      /* TR_ABI_VERSION */
+  const char *description;   /* JSON, UTF-8, not null-terminated */
+  uint64_t description_size; /* bytes */
+  const tr_function *functions;
+  uint64_t num_functions;
+} tr_module;
+
+/* Provided by the host to the module. */
+
+typedef void (*tr_task_fn)(void *context, int64_t index);
+
+/// Calls task(context, i) once for every 0 <= i < count, on the host's
+/// threads, and returns when all calls have returned. `label` names the work
+/// in a profile (a static string, for example "linear 768x3072 gelu").
+void tr_parallel_for(tr_task_fn task, void *context, int64_t count, const char *label);
+
+/// Names the layer that the following work belongs to (a static string; null
+/// ends it). Only the calling thread of an entry point uses it.
+void tr_scope(const char *name);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // TRANSFORMER_RUNTIME_MODULEABI_H
