@@ -14,6 +14,15 @@ target_include_directories(transformer_compiler_flags SYSTEM INTERFACE ${MLIR_IN
 target_compile_options(transformer_compiler_flags INTERFACE ${TRANSFORMER_WARNINGS} -fno-rtti)
 target_link_libraries(transformer_compiler_flags INTERFACE MLIR LLVM)
 
+# The compiler spends its time in libMLIR and libLLVM, so our own part is built for quick builds.
+set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
+
+# One precompiled header for the whole compiler: parsing MLIR's headers is most of a build's time.
+file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "")
+add_library(transformer_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
+target_link_libraries(transformer_pch PUBLIC transformer_compiler_flags)
+target_precompile_headers(transformer_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/CompilerPch.h)
+
 # TableGen (and C++) files name each other from the repository root.
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
@@ -21,8 +30,19 @@ include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 # transformer_library(NAME sources... [LINK libraries...])
 function(transformer_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  set(WIP_SOURCES)
+  foreach(f ${ARG_UNPARSED_ARGUMENTS})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${f})
+      list(APPEND WIP_SOURCES ${f})
+    endif()
+  endforeach()
+  if(NOT WIP_SOURCES)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
+    set(WIP_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)
+  endif()
+  add_library(${name} STATIC ${WIP_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} transformer_compiler_flags)
+  target_precompile_headers(${name} REUSE_FROM transformer_pch)
 endfunction()
 
 # transformer_tool(NAME sources... LINK libraries...)

@@ -1,5 +1,7 @@
 //===- AttentionOps.cpp - attention on packed rows ------------------------===//
 #include "dialect/TransformerDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -25,4 +27,25 @@ LogicalResult AttentionOp::verify() {
   if (getCausal() && getMemory())
     return emitOpError() << "causal attention takes no memory";
   return success();
+}
+
+LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewriter) {
+  FloatAttr factor;
+  if (op.getScaleFactor() && matchPattern(op.getScaleFactor(), m_Constant(&factor))) {
+    double scale = op.getScale().convertToDouble() * factor.getValueAsDouble();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setScale(APFloat(scale));
+      op.getScaleFactorMutable().clear();
+    });
+    return success();
+  }
+  if (op.getMemory() && op.getMemory() == op.getSequences()) {
+    rewriter.modifyOpInPlace(op, [&] { op.getMemoryMutable().clear(); });
+    return success();
+  }
+  if (op.getNumKvHeads() && *op.getNumKvHeads() == op.getNumHeads()) {
+    rewriter.modifyOpInPlace(op, [&] { op.removeNumKvHeadsAttr(); });
+    return success();
+  }
+  return failure();
 }

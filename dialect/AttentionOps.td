@@ -43,6 +43,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     `:` type($q) `,` type($k) `,` type($v) `->` type($result)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1; // folds a constant scale_factor, drops redundant memory and num_kv_heads
   let extraClassDeclaration = [{
     /// Number of key/value heads: `num_kv_heads`, or `num_heads` if absent.
     int64_t kvHeads();

@@ -13,28 +13,49 @@ static LogicalResult verifyCount(Operation *op, StringRef what, size_t found, si
 
 static Value biasAt(OperandRange biases, unsigned i) { return biases.empty() ? Value() : biases[i]; }
 
+namespace {
+/// The weights q, k, v and output projection, and their biases (each may be null).
+struct Projections {
+  Value weights[4], biases[4];
+  WeightLayout layout = WeightLayout::OutIn;
+};
+} // namespace
+
+/// Verifies multi-head attention of rows of width `x` to rows of width
+/// `memory`; gives the width of the result.
+static LogicalResult verifyProjections(Operation *op, int64_t x, int64_t memory,
+                                       const Projections &p, int64_t numHeads, int64_t &result) {
+  int64_t q, k, v;
+  if (failed(verifyLinear(op, "query weight", x, p.weights[0], p.biases[0], p.layout, q)) ||
+      failed(verifyLinear(op, "key weight", memory, p.weights[1], p.biases[1], p.layout, k)) ||
+      failed(verifyLinear(op, "value weight", memory, p.weights[2], p.biases[2], p.layout, v)) ||
+      failed(verifyLinear(op, "output weight", q, p.weights[3], p.biases[3], p.layout, result)))
+    return failure();
+  if (k != q || v != q)
+    return op->emitOpError() << "expected query, key and value projections of one width, found "
+                             << q << ", " << k << " and " << v;
+  if (numHeads < 1 || q % numHeads)
+    return op->emitOpError() << "expected num_heads that divides the width " << q << ", found "
+                             << numHeads;
+  return success();
+}
+
 LogicalResult MultiHeadAttentionOp::verify() {
   if (failed(verifyCount(*this, "weights", getWeights().size(), 4)))
     return failure();
   if (!getBiases().empty() && failed(verifyCount(*this, "biases", getBiases().size(), 4)))
     return failure();
-  int64_t width = widthOf(getX()), memory = getMemory() ? widthOf(getMemory()) : width;
-  int64_t q, k, v, out;
-  if (failed(verifyLinear(*this, "query weight", width, getWeights()[0], biasAt(getBiases(), 0),
-                          getLayout(), q)) ||
-      failed(verifyLinear(*this, "key weight", memory, getWeights()[1], biasAt(getBiases(), 1),
-                          getLayout(), k)) ||
-      failed(verifyLinear(*this, "value weight", memory, getWeights()[2], biasAt(getBiases(), 2),
-                          getLayout(), v)) ||
-      failed(verifyLinear(*this, "output weight", q, getWeights()[3], biasAt(getBiases(), 3),
-                          getLayout(), out)))
+  if (static_cast<bool>(getMemory()) != static_cast<bool>(getMemorySequences()))
+    return emitOpError() << "memory and memory_sequences stand together";
+  Projections projections;
+  projections.layout = getLayout();
+  for (unsigned i = 0; i < 4; ++i) {
+    projections.weights[i] = getWeights()[i];
+    projections.biases[i] = biasAt(getBiases(), i);
+  }
+  int64_t width = widthOf(getX()), memory = getMemory() ? widthOf(getMemory()) : width, out;
+  if (failed(verifyProjections(*this, width, memory, projections, getNumHeads(), out)))
     return failure();
-  if (k != q || v != q)
-    return emitOpError() << "expected query, key and value projections of one width, found " << q
-                         << ", " << k << " and " << v;
-  if (getNumHeads() < 1 || q % getNumHeads())
-    return emitOpError() << "expected num_heads that divides the width " << q << ", found "
-                         << getNumHeads();
   if (getCausal() && getMemory())
     return emitOpError() << "causal attention takes no memory";
   return verifyWidth(*this, "a result", getResult(), out);
@@ -65,19 +86,72 @@ LogicalResult FeedForwardOp::verify() {
   return verifyWidth(*this, "a result", getResult(), down);
 }
 
-LogicalResult EncoderLayerOp::verify() {
-  if (failed(verifyCount(*this, "attention", getAttention().size(), 8)) ||
-      failed(verifyCount(*this, "ffn", getFfn().size(), 4)) ||
-      failed(verifyCount(*this, "norms", getNorms().size(), 4)))
+/// Verifies that a layer's weights are matrices and its biases vectors:
+/// weight, bias, weight, bias, ...
+static LogicalResult verifyGroup(Operation *op, StringRef what, OperandRange group, size_t count) {
+  if (failed(verifyCount(op, what, group.size(), count)))
     return failure();
-  return verifyWidth(*this, "a result", getResult(), widthOf(getX()));
+  for (auto [i, tensor] : llvm::enumerate(group))
+    if (int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank(), expected = 2 - i % 2;
+        rank != expected)
+      return op->emitOpError() << "expected tensor " << i << " of " << what << " of rank "
+                               << expected << ", found " << tensor.getType();
+  return success();
+}
+
+/// Verifies one attention of a layer whose rows and memory have one width.
+static LogicalResult verifyAttention(Operation *op, StringRef what, OperandRange group,
+                                     int64_t width, int64_t numHeads) {
+  if (failed(verifyGroup(op, what, group, 8)))
+    return failure();
+  Projections projections;
+  for (unsigned i = 0; i < 4; ++i) {
+    projections.weights[i] = group[2 * i];
+    projections.biases[i] = group[2 * i + 1];
+  }
+  int64_t out;
+  if (failed(verifyProjections(op, width, width, projections, numHeads, out)))
+    return failure();
+  return verifyWidth(op, what.str() + " output bias", projections.biases[3], width);
+}
+
+static LogicalResult verifyFfn(Operation *op, OperandRange group, int64_t width) {
+  int64_t hidden, out;
+  if (failed(verifyGroup(op, "ffn", group, 4)) ||
+      failed(verifyLinear(op, "up weight", width, group[0], group[1], WeightLayout::OutIn,
+                          hidden)) ||
+      failed(verifyLinear(op, "down weight", hidden, group[2], group[3], WeightLayout::OutIn, out)))
+    return failure();
+  return verifyWidth(op, "ffn output bias", group[3], width);
+}
+
+/// Verifies what encoder and decoder layers share: norms and result.
+template <typename OpTy> static LogicalResult verifyNorms(OpTy op, size_t count) {
+  int64_t width = widthOf(op.getX());
+  if (failed(verifyCount(op, "norms", op.getNorms().size(), count)))
+    return failure();
+  for (size_t i = 0; i < count; i += 2)
+    if (failed(verifyNorm(op, width, op.getNorms()[i], op.getNorms()[i + 1],
+                          op.getEps().convertToDouble(), op.getUnbiased())))
+      return failure();
+  return verifyWidth(op, "a result", op.getResult(), width);
+}
+
+LogicalResult EncoderLayerOp::verify() {
+  int64_t width = widthOf(getX());
+  if (failed(verifyAttention(*this, "attention", getAttention(), width, getNumHeads())) ||
+      failed(verifyFfn(*this, getFfn(), width)))
+    return failure();
+  return verifyNorms(*this, 4);
 }
 
 LogicalResult DecoderLayerOp::verify() {
-  if (failed(verifyCount(*this, "self_attention", getSelfAttention().size(), 8)) ||
-      failed(verifyCount(*this, "cross_attention", getCrossAttention().size(), 8)) ||
-      failed(verifyCount(*this, "ffn", getFfn().size(), 4)) ||
-      failed(verifyCount(*this, "norms", getNorms().size(), 6)))
+  int64_t width = widthOf(getX());
+  if (failed(verifyWidth(*this, "memory", getMemory(), width)) ||
+      failed(verifyAttention(*this, "self_attention", getSelfAttention(), width, getNumHeads())) ||
+      failed(verifyAttention(*this, "cross_attention", getCrossAttention(), width,
+                             getNumHeads())) ||
+      failed(verifyFfn(*this, getFfn(), width)))
     return failure();
-  return verifyWidth(*this, "a result", getResult(), widthOf(getX()));
+  return verifyNorms(*this, 6);
 }

@@ -23,6 +23,13 @@ LogicalResult SplitOp::verify() {
   return success();
 }
 
+LogicalResult SplitOp::canonicalize(SplitOp op, PatternRewriter &rewriter) {
+  if (op.getNumResults() != 1 || op.getResult(0).getType() != op.getX().getType())
+    return failure();
+  rewriter.replaceOp(op, op.getX());
+  return success();
+}
+
 LogicalResult LayerNormOp::verify() {
   if (failed(verifyWidth(*this, "a result", getResult(), widthOf(getX()))))
     return failure();
@@ -37,6 +44,17 @@ LogicalResult ResidualLayerNormOp::verify() {
       (getSum() && failed(verifyWidth(*this, "a sum", getSum(), width))))
     return failure();
   return verifyNorm(*this, width, getGamma(), getBeta(), getEps().convertToDouble(), getUnbiased());
+}
+
+LogicalResult ResidualLayerNormOp::canonicalize(ResidualLayerNormOp op,
+                                                PatternRewriter &rewriter) {
+  if (!op.getSum() || !op.getSum().use_empty())
+    return failure();
+  auto pruned = ResidualLayerNormOp::create(rewriter, op.getLoc(), op.getResult().getType(),
+                                            op->getOperands(), op->getAttrs());
+  rewriter.replaceAllUsesWith(op.getResult(), pruned.getResult());
+  rewriter.eraseOp(op);
+  return success();
 }
 
 namespace {

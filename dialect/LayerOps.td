@@ -51,6 +51,7 @@ def Transformer_SplitOp : Transformer_Op<"split", [Pure]> {
   let results = (outs Variadic<Transformer_Rows>:$results);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($results)";
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1; // one result is x
 }
 
 def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure]> {
@@ -96,6 +97,7 @@ def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pur
   let results = (outs Transformer_Rows:$result, Optional<Transformer_Rows>:$sum);
   let assemblyFormat = "$x `,` $residual `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1; // drops a sum that nobody reads
 }
 
 def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm", [Pure, AttrSizedOperandSegments]> {

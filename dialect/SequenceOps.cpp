@@ -1,5 +1,6 @@
 //===- SequenceOps.cpp - where tokens enter and leave ---------------------===//
 #include "dialect/TransformerDialect.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -10,6 +11,26 @@ LogicalResult PackTokensOp::verify() {
   if (getInputs().size() != getPacked().size())
     return emitOpError() << "expected one packed result for each of the " << getInputs().size()
                          << " inputs, found " << getPacked().size();
+  return success();
+}
+
+LogicalResult PackTokensOp::canonicalize(PackTokensOp op, PatternRewriter &rewriter) {
+  SmallVector<Value> inputs, used;
+  SmallVector<Type> types;
+  for (auto [input, packed] : llvm::zip(op.getInputs(), op.getPacked()))
+    if (!packed.use_empty()) {
+      inputs.push_back(input);
+      used.push_back(packed);
+      types.push_back(packed.getType());
+    }
+  if (used.size() == op.getPacked().size())
+    return failure();
+  auto pruned = PackTokensOp::create(rewriter, op.getLoc(), types, op.getSequences().getType(),
+                                     inputs, op.getMask());
+  pruned->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.replaceAllUsesWith(used, pruned.getPacked());
+  rewriter.replaceAllUsesWith(op.getSequences(), pruned.getSequences());
+  rewriter.eraseOp(op);
   return success();
 }
 

@@ -27,10 +27,11 @@ def Transformer_PackTokensOp : Transformer_Op<"pack_tokens", [Pure]> {
   let arguments = (ins Variadic<Transformer_IdGrid>:$inputs, Transformer_IdGrid:$mask);
   let results = (outs Variadic<Transformer_Ids>:$packed, Transformer_Sequences:$sequences);
   let assemblyFormat = [{
-    `(` $inputs `)` `mask` `(` $mask `)` attr-dict `:` `(` type($inputs) `)` `,` type($mask)
+    `(` $inputs `)` `mask` `(` $mask `)` attr-dict `:` (`(` type($inputs)^ `)` `,`)? type($mask)
     (`->` type($packed)^)?
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1; // drops inputs whose packed result nobody reads
   let extraClassDeclaration = [{
     static ::mlir::Type sequencesType(::mlir::MLIRContext *context);
   }];

@@ -57,6 +57,7 @@ def Transformer_InitAttr : AttrDef<Transformer_Dialect, "Init"> {
   }];
   let parameters = (ins EnumParameter<Transformer_InitKind>:$kind, OptionalParameter<"::mlir::FloatAttr">:$value);
   let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Transformer_DefaultKind : Transformer_Enum<"DefaultKind", "how a missing input is made", [

@@ -35,6 +35,21 @@ void TransformerDialect::initialize() {
       >();
 }
 
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind,
+                               FloatAttr value) {
+  bool needsValue = kind == InitKind::Normal || kind == InitKind::TruncatedNormal ||
+                    kind == InitKind::Uniform;
+  if (needsValue && !value)
+    return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value";
+  if (!needsValue && value && kind != InitKind::KaimingUniform)
+    return emitError() << "init '" << stringifyInitKind(kind) << "' takes no value, found "
+                       << value;
+  if (value && !(value.getValueAsDouble() >= 0))
+    return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value >= 0, found "
+                       << value;
+  return success();
+}
+
 LogicalResult DefaultAttr::verify(function_ref<InFlightDiagnostic()> emitError, DefaultKind kind,
                                   StringAttr input, int64_t value) {
   bool needsInput = kind == DefaultKind::NotEqual || kind == DefaultKind::Greater ||
@@ -83,7 +98,10 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
   if (name == attr::maxLength)
     return verifyAttrKind(op, attribute, isa<IntegerAttr>(value), "an integer");
   if (name == attr::dims)
-    return verifyAttrKind(op, attribute, isa<ArrayAttr>(value), "an array of names");
+    return verifyAttrKind(op, attribute,
+                          isa<ArrayAttr>(value) &&
+                              llvm::all_of(cast<ArrayAttr>(value), llvm::IsaPred<StringAttr>),
+                          "an array of names");
   return success();
 }
 

@@ -21,7 +21,7 @@ extern "C" {
 #define TR_ABI_VERSION 1u
 #define TR_MAX_RANK 4
 
-/// A dense row-major tensor in memory. `data` is 64-byte aligned.
+/// A dense row-major tensor in memory. `data` is 64-byte aligned; sizes beyond the rank are 1.
 typedef struct {
   void *data;
   int64_t sizes[TR_MAX_RANK];
@@ -33,7 +33,9 @@ typedef int64_t (*tr_arena_fn)(const void *const *slots, const tr_tensor *io);
 
 /// Executes an entry point or a prepare function.
 /// slots: pointers to the module's parameter slots (an entry point) or to the
-///        sources (a prepare function), in the order the description gives;
+///        sources (a prepare function), in the order the description gives. Prepared tensors
+///        are 64-byte aligned; parameters are used where the weights file is mapped and are
+///        aligned to their elements (4 bytes for f32) only;
 /// io:    the inputs, then the outputs (a prepare function: the one result);
 /// arena: 64-byte aligned scratch of at least the arena function's bytes.
 typedef void (*tr_call_fn)(const void *const *slots, const tr_tensor *io, void *arena);

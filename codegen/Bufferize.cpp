@@ -1,0 +1,92 @@
+//===- Bufferize.cpp - one-shot bufferisation of a module -----------------===//
+#include "codegen/Passes.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_BUFFERIZEMODULE
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// The argument whose memory `value` is, seen through casts and reshapes.
+BlockArgument asArgument(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return cast<BlockArgument>(value);
+}
+
+/// Functions whose results are destination arguments return nothing.
+LogicalResult dropResults(ModuleOp module) {
+  llvm::StringMap<SmallVector<unsigned>> destinations;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.getNumResults() == 0)
+      continue;
+    auto ret = cast<func::ReturnOp>(function.front().getTerminator());
+    for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
+      BlockArgument argument = asArgument(value);
+      if (!argument)
+        return ret.emitOpError() << "result " << i << " of @" << function.getName()
+                                 << " was not written to its destination";
+      destinations[function.getName()].push_back(argument.getArgNumber());
+    }
+    ret->eraseOperands(0, ret.getNumOperands());
+    function.setType(
+        FunctionType::get(function.getContext(), function.getArgumentTypes(), {}));
+    function.removeResAttrsAttr();
+  }
+  SmallVector<func::CallOp> calls;
+  module.walk([&](func::CallOp call) { calls.push_back(call); });
+  for (func::CallOp call : calls) {
+    if (call.getNumResults() == 0)
+      continue;
+    OpBuilder b(call);
+    auto replacement = func::CallOp::create(b, call.getLoc(), call.getCallee(), TypeRange{},
+                                            call.getOperands());
+    replacement->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    for (auto [argument, result] :
+         llvm::zip_equal(destinations[call.getCallee()], call.getResults()))
+      result.replaceAllUsesWith(call.getOperand(argument));
+    call.erase();
+  }
+  return success();
+}
+
+struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<BufferizeModulePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    bufferization::OneShotBufferizationOptions options;
+    options.bufferizeFunctionBoundaries = true;
+    options.setFunctionBoundaryTypeConversion(
+        bufferization::LayoutMapOption::IdentityLayoutMap);
+    options.bufferAlignment = 64;
+    bufferization::BufferizationState state;
+    if (failed(bufferization::runOneShotModuleBufferize(module, options, state)) ||
+        failed(dropResults(module)))
+      return signalPassFailure();
+    WalkResult left = module.walk([](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (isa<TensorType>(type)) {
+          op->emitOpError("still makes a tensor after bufferisation");
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

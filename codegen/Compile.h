@@ -1,0 +1,30 @@
+//===- Compile.h - what transformer-compile does --------------------------===//
+#ifndef CODEGEN_COMPILE_H
+#define CODEGEN_COMPILE_H
+
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace mlir::transformer {
+
+/// The options of the command line, by its names.
+struct CompileOptions {
+  std::string input;
+  std::string output;
+  std::string target = "cpu";
+  std::string arch = "native";
+  std::string mode = "inference";
+  std::string weightsDtype = "f32";
+  std::string emit; // empty: by the output's ending
+  bool embedWeights = false;
+  bool timing = false;
+  std::string program; // argv[0], to find the runtime libraries
+};
+
+/// Compiles a model definition. The output appears only when all went well.
+/// Errors name the file or option, what was expected and what was found.
+llvm::Error compile(const CompileOptions &options);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_COMPILE_H

@@ -1,0 +1,354 @@
+//===- ConvertToLinalg.cpp - the transformer dialect to linalg ------------===//
+#include "codegen/DestinationPassing.h"
+#include "codegen/Linear.h"
+#include "codegen/Passes.h"
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_CONVERTTRANSFORMERTOLINALG
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// What `!transformer.sequences` becomes.
+struct SequenceBuffers {
+  Value cu;   // tensor<?xindex>, batch + 1 offsets
+  Value rows; // tensor<?xindex>, the place of every packed row
+};
+
+/// Rewrites one function in destination-passing style.
+class FunctionConverter {
+public:
+  FunctionConverter(func::FuncOp function, int64_t panelColumns)
+      : function(function), panelColumns(panelColumns),
+        b(function.getLoc(), OpBuilder(function.getContext())) {}
+
+  LogicalResult run() {
+    if (failed(convertSignature()))
+      return failure();
+    Block &block = function.front();
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    for (Operation *op : ops) {
+      b.setInsertionPoint(op);
+      b.setLoc(op->getLoc());
+      if (failed(convert(op)))
+        return failure();
+    }
+    for (Operation *op : llvm::reverse(ops))
+      if (op->use_empty() && !isa<func::ReturnOp>(op) && dead.contains(op))
+        op->erase();
+    for (BlockArgument argument : llvm::reverse(block.getArguments()))
+      if (isa<SequencesType>(argument.getType())) {
+        if (!argument.use_empty())
+          return function.emitOpError("sequences are still used after conversion");
+        block.eraseArgument(argument.getArgNumber());
+      }
+    return success();
+  }
+
+private:
+  /// Sequences arguments become two tensors (new block arguments, the old one is
+  /// erased at the end); every result gets a destination argument.
+  LogicalResult convertSignature() {
+    Block &block = function.front();
+    auto indices = RankedTensorType::get({ShapedType::kDynamic}, b.getIndexType());
+    SmallVector<Type> inputs;
+    SmallVector<DictionaryAttr> attributes;
+    unsigned position = 0;
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+      if (!isa<SequencesType>(type)) {
+        inputs.push_back(type);
+        attributes.push_back(function.getArgAttrDict(i));
+        ++position;
+        continue;
+      }
+      inputs.append({indices, indices});
+      attributes.append({DictionaryAttr(), DictionaryAttr()});
+      Value old = block.getArgument(position);
+      Value cu = block.insertArgument(position++, indices, function.getLoc());
+      Value rows = block.insertArgument(position++, indices, function.getLoc());
+      sequences[old] = {cu, rows};
+      ++position; // the old argument, still there
+    }
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+      inputs.push_back(type);
+      attributes.push_back(function.getResultAttrDict(i));
+      destinations.push_back(block.addArgument(type, function.getLoc()));
+    }
+    SmallVector<Type> results(function.getResultTypes());
+    function.setType(b.getFunctionType(inputs, results));
+    function.setAllArgAttrs(attributes);
+    for (unsigned i = 0; i < results.size(); ++i)
+      function.setResultAttrs(i, DictionaryAttr());
+    return success();
+  }
+
+  LogicalResult convert(Operation *op) {
+    if (absorbed.contains(op)) {
+      dead.insert(op);
+      return success();
+    }
+    if (LinearChain chain = LinearChain::startingAt(op, panelColumns)) {
+      Operation *tail = chain.tail();
+      if (tail != op) { // emitted where the last op of the chain stands
+        pending[tail] = chain;
+        dead.insert(op);
+        for (Operation *link : chain.links())
+          if (link != tail)
+            absorbed.insert(link);
+        return success();
+      }
+      return finish(op, {emitLinear(b, chain, panelColumns)});
+    }
+    if (auto it = pending.find(op); it != pending.end())
+      return finish(op, {emitLinear(b, it->second, panelColumns)});
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp, SinusoidalTableOp,
+              EmbeddingLayerNormOp, LayerNormOp, ResidualLayerNormOp, SplitOp, AttentionOp,
+              ActivationOp, func::CallOp, func::ReturnOp>([&](auto typed) { return lower(typed); })
+        .Default([&](Operation *other) { return keep(other); });
+  }
+
+  /// Upstream ops, parameters: as they are.
+  LogicalResult keep(Operation *op) {
+    if (isa<TransformerDialect>(op->getDialect()) && !isa<GetParameterOp>(op))
+      return op->emitOpError("cannot be lowered to linalg; run transformer-expand-composites first");
+    return success();
+  }
+
+  LogicalResult finish(Operation *op, ValueRange values) {
+    op->replaceAllUsesWith(values);
+    dead.insert(op);
+    return success();
+  }
+
+  UnitAttr unit(bool set) { return set ? b.getUnitAttr() : UnitAttr(); }
+  Value rowsOf(Value x) { return tensor::DimOp::create(b, x, 0); }
+  Value empty(Value rows, int64_t width) {
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{ShapedType::kDynamic, width},
+                                   b.getF32Type(), ValueRange{rows});
+  }
+  Value batchOf(Value cu) {
+    return arith::SubIOp::create(b, tensor::DimOp::create(b, cu, 0),
+                                 arith::ConstantIndexOp::create(b, 1));
+  }
+
+  LogicalResult lower(PackTokensOp op) {
+    auto indices = RankedTensorType::get({ShapedType::kDynamic}, b.getIndexType());
+    auto ids = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());
+    Value mask = op.getMask();
+    Value count = kernel::CountTokensOp::create(b, b.getIndexType(), mask);
+    Value offsets = arith::AddIOp::create(b, tensor::DimOp::create(b, mask, 0),
+                                          arith::ConstantIndexOp::create(b, 1));
+    SmallVector<Value> outs = {tensor::EmptyOp::create(b, indices, ValueRange{offsets}),
+                               tensor::EmptyOp::create(b, indices, ValueRange{count})};
+    SmallVector<Type> types = {indices, indices};
+    for (unsigned i = 0; i < op.getInputs().size(); ++i) {
+      outs.push_back(tensor::EmptyOp::create(b, ids, ValueRange{count}));
+      types.push_back(ids);
+    }
+    auto packed = kernel::PackTokensOp::create(b, types, mask, op.getInputs(), outs);
+    sequences[op.getSequences()] = {packed.getResult(0), packed.getResult(1)};
+    for (auto [i, result] : llvm::enumerate(op.getPacked()))
+      result.replaceAllUsesWith(packed.getResult(i + 2));
+    dead.insert(op);
+    return success();
+  }
+
+  LogicalResult lower(UnpackTokensOp op) {
+    // The padded shape is known only from the destination.
+    Value destination;
+    for (OpOperand &use : op.getResult().getUses())
+      if (isa<func::ReturnOp>(use.getOwner()))
+        destination = destinations[use.getOperandNumber()];
+    if (!destination)
+      return op.emitOpError("can only be lowered where its result is returned");
+    auto unpacked = kernel::UnpackTokensOp::create(
+        b, TypeRange{op.getResult().getType()}, op.getX(), sequences.at(op.getSequences()).rows,
+        ValueRange{destination}, op.getColumnAttr());
+    return finish(op, unpacked.getResults());
+  }
+
+  LogicalResult lower(FirstTokenOp op) {
+    Value cu = sequences.at(op.getSequences()).cu;
+    auto first =
+        kernel::FirstTokenOp::create(b, TypeRange{op.getResult().getType()}, op.getX(), cu,
+                                     ValueRange{empty(batchOf(cu), widthOf(op.getResult()))});
+    return finish(op, first.getResults());
+  }
+
+  Value embed(ValueRange ids, ValueRange tables, ValueRange norm, ArrayRef<double> scales,
+              FloatAttr eps, bool unbiased, bool epsOutside) {
+    int64_t width = widthOf(tables.front());
+    Value out = empty(rowsOf(ids.front()), width);
+    return kernel::EmbeddingOp::create(b, TypeRange{out.getType()}, ids, tables, norm,
+                                       ValueRange{out}, b.getDenseF64ArrayAttr(scales), eps,
+                                       unit(unbiased), unit(epsOutside))
+        .getResult(0);
+  }
+
+  LogicalResult lower(EmbeddingOp op) {
+    return finish(op, {embed(op.getIds(), op.getTable(), {}, {op.getScale().convertToDouble()},
+                             b.getF64FloatAttr(0), false, false)});
+  }
+
+  LogicalResult lower(SinusoidalTableOp op) {
+    Value out = tensor::EmptyOp::create(b, op.getType(), ValueRange{});
+    auto table = kernel::SinusoidalTableOp::create(b, TypeRange{op.getType()}, ValueRange{out},
+                                                   op.getLayout());
+    return finish(op, table.getResults());
+  }
+
+  LogicalResult lower(EmbeddingLayerNormOp op) {
+    SmallVector<double> scales(op.getIds().size(), 1.0);
+    return finish(op, {embed(op.getIds(), op.getTables(), {op.getGamma(), op.getBeta()}, scales,
+                             op.getEpsAttr(), op.getUnbiased(), op.getEpsOutside())});
+  }
+
+  template <typename OpTy>
+  SmallVector<Value> norm(OpTy op, ValueRange residual, unsigned results) {
+    SmallVector<Value> outs;
+    SmallVector<Type> types;
+    for (unsigned i = 0; i < results; ++i) {
+      outs.push_back(empty(rowsOf(op.getX()), widthOf(op.getX())));
+      types.push_back(outs.back().getType());
+    }
+    auto normed = kernel::LayerNormOp::create(
+        b, types, op.getX(), residual, op.getGamma(), op.getBeta(), outs, op.getEpsAttr(),
+        unit(op.getUnbiased()), unit(op.getEpsOutside()));
+    return SmallVector<Value>(normed.getResults());
+  }
+  LogicalResult lower(LayerNormOp op) { return finish(op, norm(op, {}, 1)); }
+  LogicalResult lower(ResidualLayerNormOp op) {
+    return finish(op, norm(op, {op.getResidual()}, op.getNumResults()));
+  }
+
+  LogicalResult lower(SplitOp op) {
+    SmallVector<Value> slices;
+    int64_t column = 0;
+    OpFoldResult rows = rowsOf(op.getX());
+    for (Value result : op.getResults()) {
+      int64_t width = widthOf(result);
+      slices.push_back(tensor::ExtractSliceOp::create(
+          b, op.getX(), ArrayRef<OpFoldResult>{b.getIndexAttr(0), b.getIndexAttr(column)},
+          ArrayRef<OpFoldResult>{rows, b.getIndexAttr(width)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(1), b.getIndexAttr(1)}));
+      column += width;
+    }
+    return finish(op, slices);
+  }
+
+  LogicalResult lower(AttentionOp op) {
+    Value cuQ = sequences.at(op.getSequences()).cu, cuK = sequences.at(op.keySequences()).cu;
+    // Key panels: every sequence may leave part of its last panel unused.
+    Value panels = arith::AddIOp::create(
+        b,
+        arith::DivUIOp::create(b, rowsOf(op.getK()), arith::ConstantIndexOp::create(b, panelColumns)),
+        batchOf(cuK));
+    auto scratchType = RankedTensorType::get(
+        {ShapedType::kDynamic, op.kvHeads(), op.headDim(), panelColumns}, b.getF32Type());
+    Value scratch = tensor::EmptyOp::create(b, scratchType, ValueRange{panels});
+    Value out = empty(rowsOf(op.getQ()), widthOf(op.getResult()));
+    SmallVector<Value> factor;
+    if (op.getScaleFactor())
+      factor.push_back(op.getScaleFactor());
+    auto attention = kernel::AttentionOp::create(
+        b, TypeRange{out.getType(), scratchType}, op.getQ(), op.getK(), op.getV(), cuQ, cuK, factor,
+        ValueRange{out, scratch}, op.getNumHeadsAttr(), b.getI64IntegerAttr(op.kvHeads()),
+        op.getScaleAttr(), op.getCausalAttr());
+    return finish(op, {attention.getResult(0)});
+  }
+
+  LogicalResult lower(ActivationOp op) {
+    return finish(op, {emitActivationGeneric(b, op.getKind(), op.getX())});
+  }
+
+  LogicalResult lower(func::CallOp op) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands()) {
+      if (isa<SequencesType>(operand.getType())) {
+        SequenceBuffers buffers = sequences.at(operand);
+        operands.append({buffers.cu, buffers.rows});
+      } else {
+        operands.push_back(operand);
+      }
+    }
+    // Layers keep the number of rows: a result has as many as the first rows argument.
+    for (Type type : op.getResultTypes()) {
+      auto ranked = cast<RankedTensorType>(type);
+      Value rows;
+      for (Value operand : op.getOperands())
+        if (auto t = dyn_cast<RankedTensorType>(operand.getType());
+            !rows && t && t.getRank() == ranked.getRank() && t.isDynamicDim(0))
+          rows = rowsOf(operand);
+      if (!rows || ranked.getRank() != 2)
+        return op.emitOpError("expected results [tokens, width] and an argument with these rows");
+      operands.push_back(empty(rows, ranked.getDimSize(1)));
+    }
+    auto call = func::CallOp::create(b, op.getCallee(), op.getResultTypes(), operands);
+    call->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    return finish(op, call.getResults());
+  }
+
+  LogicalResult lower(func::ReturnOp op) {
+    for (auto [i, value] : llvm::enumerate(op.getOperands())) {
+      Value destination = destinations[i];
+      if (auto unpack = value.getDefiningOp<kernel::UnpackTokensOp>();
+          unpack && unpack.getOuts().front() == destination)
+        continue;
+      op.setOperand(i, writeOrCopyInto(b, function, value, destination));
+    }
+    return success();
+  }
+
+  func::FuncOp function;
+  int64_t panelColumns;
+  ImplicitLocOpBuilder b;
+  DenseMap<Value, SequenceBuffers> sequences;
+  SmallVector<Value> destinations;
+  llvm::SmallPtrSet<Operation *, 8> dead, absorbed;
+  DenseMap<Operation *, LinearChain> pending;
+};
+
+struct ConvertTransformerToLinalgPass
+    : mlir::transformer::impl::ConvertTransformerToLinalgBase<ConvertTransformerToLinalgPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(FunctionConverter(function, panelColumns).run()))
+        return signalPassFailure();
+    RewritePatternSet patterns(&getContext());
+    linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+    if (failed(applyPatternsGreedily(module, std::move(patterns))))
+      return signalPassFailure();
+    WalkResult left = module.walk([](Operation *op) {
+      if (isa<TransformerDialect>(op->getDialect()) &&
+          !isa<GetParameterOp, ParameterOp, PreparedOp>(op)) {
+        op->emitOpError("is left after the lowering to linalg");
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace

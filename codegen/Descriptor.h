@@ -1,0 +1,21 @@
+//===- Descriptor.h - memrefs from raw pointers ----------------------------===//
+#ifndef CODEGEN_DESCRIPTOR_H
+#define CODEGEN_DESCRIPTOR_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+
+/// A memref of `type` (identity layout) over `pointer` (!llvm.ptr); `sizes` are
+/// its dynamic sizes (i64), in order.
+Value memrefFromPointer(ImplicitLocOpBuilder &b, Value pointer, MemRefType type,
+                        ArrayRef<Value> sizes = {});
+
+/// A pointer to `text`, null-terminated, in a private global of the module that
+/// holds the builder's place. Equal texts share one global.
+Value stringPointer(ImplicitLocOpBuilder &b, StringRef text);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_DESCRIPTOR_H

@@ -1,0 +1,70 @@
+//===- DestinationPassing.cpp - results written where the caller wants ----===//
+#include "codegen/DestinationPassing.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+/// Emits `destination`, reshaped to the source of `reshape`, at the start of the
+/// function.
+static Value undoReshape(func::FuncOp function, Operation *reshape, Value destination) {
+  auto b = ImplicitLocOpBuilder::atBlockBegin(function.getLoc(), &function.front());
+  auto source = cast<RankedTensorType>(reshape->getOperand(0).getType());
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape)) {
+    SmallVector<OpFoldResult> shape;
+    for (auto [i, size] : llvm::enumerate(source.getShape())) {
+      if (!ShapedType::isDynamic(size)) {
+        shape.push_back(b.getIndexAttr(size));
+        continue;
+      }
+      // Only a dimension that stands alone may be dynamic.
+      unsigned group = 0;
+      for (auto [g, dims] : llvm::enumerate(collapse.getReassociationIndices()))
+        if (llvm::is_contained(dims, int64_t(i))) {
+          if (dims.size() != 1)
+            return {};
+          group = g;
+        }
+      shape.push_back(tensor::DimOp::create(b, destination, group).getResult());
+    }
+    return tensor::ExpandShapeOp::create(b, source, destination,
+                                         collapse.getReassociationIndices(), shape);
+  }
+  auto expand = cast<tensor::ExpandShapeOp>(reshape);
+  return tensor::CollapseShapeOp::create(b, source, destination, expand.getReassociationIndices());
+}
+
+bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value destination) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse())
+    return false;
+  if (auto init = dyn_cast<tensor::EmptyOp>(op)) {
+    init.getResult().replaceAllUsesWith(destination);
+    init.erase();
+    return true;
+  }
+  if (auto call = dyn_cast<func::CallOp>(op)) {
+    unsigned argument = call.getNumOperands() - call.getNumResults() +
+                        cast<OpResult>(value).getResultNumber();
+    return writeInto(function, call.getOperand(argument), destination);
+  }
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return writeInto(function, insert.getDest(), destination);
+  if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+    Value reshaped = undoReshape(function, op, destination);
+    return reshaped && writeInto(function, op->getOperand(0), reshaped);
+  }
+  if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
+    return writeInto(function, dps.getTiedOpOperand(cast<OpResult>(value))->get(), destination);
+  return false;
+}
+
+Value mlir::transformer::writeOrCopyInto(OpBuilder &b, func::FuncOp function, Value value,
+                                         Value destination) {
+  if (writeInto(function, value, destination))
+    return value;
+  return linalg::CopyOp::create(b, value.getLoc(), value, destination).getResult(0);
+}

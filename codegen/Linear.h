@@ -1,0 +1,43 @@
+//===- Linear.h - a linear layer and what follows it, as linalg -----------===//
+#ifndef CODEGEN_LINEAR_H
+#define CODEGEN_LINEAR_H
+
+#include "dialect/TransformerDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+
+/// Unit attributes that mark a linear's contraction and epilogue for the passes
+/// that tile them.
+inline constexpr llvm::StringLiteral kContractionAttr = "transformer.contraction";
+inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
+/// Marks the loop over k of a register tile.
+inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
+/// What the work is called in a profile.
+inline constexpr llvm::StringLiteral kLabelAttr = "transformer.label";
+
+/// A `linear` and the elementwise ops behind it that become its epilogue: an
+/// activation, then the addition of a residual, each the only use of the value
+/// before it.
+struct LinearChain {
+  LinearOp linear;
+  ActivationOp activation;
+  arith::AddFOp add;
+
+  /// The chain that starts at `op`; empty if `op` is no linear.
+  static LinearChain startingAt(Operation *op, int64_t panelColumns);
+  explicit operator bool() const { return !!linear; }
+  Operation *tail() const;
+  SmallVector<Operation *> links() const;
+};
+
+/// Emits pack, fill, contraction and epilogue of a chain; returns `[T, N]`.
+Value emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t panelColumns);
+
+/// Emits `kind` of every element of x as one linalg.generic.
+Value emitActivationGeneric(ImplicitLocOpBuilder &b, ActivationKind kind, Value x);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_LINEAR_H

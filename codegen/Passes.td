@@ -1,0 +1,133 @@
+//===- Passes.td - from the transformer dialect to a native program -------*- tablegen -*-===//
+
+#ifndef CODEGEN_PASSES_TD
+#define CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Lower the transformer dialect to linalg and destination-style kernels";
+  let description = [{
+    Every core op becomes linalg on tensors or one op of `transformer_kernel`.
+    Functions become destination-passing: each result gets an argument of the
+    same type, at the end, that the result is written to. `!transformer.sequences`
+    becomes two tensors of `index`: the offsets of the sequences and the place
+    of every packed row.
+
+    `linear` reads its weight in panels `[N / NR][K][NR]`: a `linalg.pack` of the
+    weight (moved to load time by `transformer-hoist-parameters`), a contraction
+    over `[T, N / NR, NR, K]` and one elementwise epilogue that holds the bias
+    and, where the dialect shows them behind the linear, the activation and the
+    residual. The order of the contraction's sum depends on K alone.
+
+    Composites must have been expanded. Fails, naming the op, if one of the
+    transformer dialect's computing ops is left.
+  }];
+  let options = [Option<"panelColumns", "panel-columns", "int64_t", "16",
+                        "Columns of a weight panel (NR): f32 elements in a row of the register tile">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
+}
+
+def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
+  let summary = "Tile, fuse and vectorise linear layers for a CPU's registers and caches";
+  let description = [{
+    For each contraction on panels and its epilogue: tasks of `row-block` rows by
+    `panel-block` panels (`scf.forall`, with the epilogue, contraction and fill
+    fused), inside them register tiles of `tile-rows` rows by one panel, panels
+    outside and rows inside so that a panel stays in the second-level cache. Rows
+    that are left over go through tiles of half the rows down to one. k runs one
+    by one from 0 to K - 1 in every variant, so that a row's result does not
+    depend on the number of rows. The tiles are vectorised; the accumulators
+    live in registers.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"native\"", "Target whose description gives the tile sizes">];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def LowerPrepare : Pass<"transformer-cpu-lower-prepare", "::mlir::ModuleOp"> {
+  let summary = "Prepare functions: destination passing, one parallel task a panel";
+  let description = [{
+    The functions that `transformer.prepared` names take their result as an
+    argument. Concatenations become insertions, every `linalg.pack` a
+    `scf.forall` over panels with a transposition inside, sinusoid tables their
+    kernel.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
+}
+
+def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
+  let summary = "One-shot bufferisation with destination-passing functions";
+  let description = [{
+    Upstream's one-shot bufferisation over function boundaries, identity layouts
+    there; results that are the destination argument are dropped.
+    `get_parameter` becomes `transformer_kernel.get_parameter`. Fails if a tensor
+    is left or a result is not its destination.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
+}
+
+def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
+  let summary = "Contractions to vector.fma, the k loop unrolled";
+  let description = [{
+    `vector.contract` becomes `vector.fma` with a broadcast scalar, permuted
+    transfers plain ones; the loops over k of register tiles are unrolled by 4.
+    Fails if a contraction is left.
+  }];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::ModuleOp"> {
+  let summary = "What is left of linalg, and copies, to parallel loops";
+  let description = [{
+    Every linalg op and every `memref.copy` on buffers outside a parallel loop
+    becomes a `scf.forall` over chunks of 16 rows with plain loops inside; inside
+    a parallel loop it becomes plain loops. LLVM vectorises them. Fails if a
+    linalg op is left.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+}
+
+def PlanMemory : Pass<"transformer-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every buffer of a call a place in one arena";
+  let description = [{
+    Every `memref.alloc` of a function becomes a view into an arena that the
+    caller passes as the last argument; buffers that are not alive at the same
+    time share memory. Offsets are computed from the call's dynamic sizes. For
+    each function `@f` a function `@f.arena_bytes` with the same arguments
+    returns the bytes that it and the functions it calls need. Fails if an
+    allocation is left.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def OutlineParallel : Pass<"transformer-cpu-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "scf.forall to calls of the runtime's tr_parallel_for";
+  let description = [{
+    The body of every `scf.forall` becomes a function of a context and an index;
+    the values it captures travel in a struct on the caller's stack. The string
+    attribute `transformer.label` of the loop names the work in profiles. Calls
+    with `transformer.scope` name the layer to the profiler. Fails if a
+    `scf.forall` is left.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+}
+
+def LowerModuleAbi : Pass<"transformer-lower-module-abi", "::mlir::ModuleOp"> {
+  let summary = "Parameters to slots, entry points to the module ABI";
+  let description = [{
+    Assigns a slot of the module's pointer table to every use of a parameter.
+    The parameters of one layer call stand together, so that a layer function
+    takes one pointer instead of its weights. Wraps entry points and prepare
+    functions in the C signature of `runtime/ModuleAbi.h` and writes the JSON
+    description and the exported `transformer_module`. `docs/module-abi.md`
+    describes both.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"native\"", "Target that the description names">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // CODEGEN_PASSES_TD

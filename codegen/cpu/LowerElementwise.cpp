@@ -1,0 +1,75 @@
+//===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
+#include "codegen/Linear.h"
+#include "codegen/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_LOWERELEMENTWISE
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Rows of a parallel task: enough work to pay for its dispatch.
+constexpr int64_t kRowsPerTask = 16;
+
+struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<LowerElementwisePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    IRRewriter rewriter(&getContext());
+    SmallVector<memref::CopyOp> copies;
+    module.walk([&](memref::CopyOp op) { copies.push_back(op); });
+    for (memref::CopyOp copy : copies) {
+      rewriter.setInsertionPoint(copy);
+      rewriter.replaceOpWithNewOp<linalg::CopyOp>(copy, copy.getSource(), copy.getTarget());
+    }
+    for (linalg::LinalgOp op : linalgOps(module))
+      if (!op->getParentOfType<scf::ForallOp>() && op.getNumLoops() > 0 &&
+          linalg::isParallelIterator(op.getIteratorTypesArray().front()) &&
+          failed(parallelize(rewriter, op)))
+        return signalPassFailure();
+    for (linalg::LinalgOp op : linalgOps(module)) {
+      rewriter.setInsertionPoint(op);
+      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+        op->emitOpError("is left after lowering to loops");
+        return signalPassFailure();
+      }
+      rewriter.eraseOp(op);
+    }
+  }
+
+private:
+  static SmallVector<linalg::LinalgOp> linalgOps(ModuleOp module) {
+    SmallVector<linalg::LinalgOp> ops;
+    module.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    return ops;
+  }
+
+  static LogicalResult parallelize(IRRewriter &rewriter, linalg::LinalgOp op) {
+    rewriter.setInsertionPoint(op);
+    scf::SCFTilingOptions options;
+    SmallVector<OpFoldResult> sizes(op.getNumLoops(), rewriter.getIndexAttr(0));
+    sizes.front() = rewriter.getIndexAttr(kRowsPerTask);
+    options.setTileSizes(sizes);
+    options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+    auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);
+    if (failed(tiled))
+      return op->emitOpError("could not be divided into tasks");
+    if (!tiled->loops.empty())
+      tiled->loops.front()->setAttr(
+          kLabelAttr, rewriter.getStringAttr(op->getName().stripDialect()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,169 @@
+//===- OutlineParallel.cpp - scf.forall to tr_parallel_for ----------------===//
+#include "codegen/Descriptor.h"
+#include "codegen/Linear.h"
+#include "codegen/Passes.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_OUTLINEPARALLEL
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+func::FuncOp declare(ModuleOp module, StringRef name, TypeRange arguments) {
+  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+    return function;
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  auto function = func::FuncOp::create(b, module.getLoc(), name, b.getFunctionType(arguments, {}));
+  function.setPrivate();
+  return function;
+}
+
+/// Splits a flat task index into the loop's induction variables, row major.
+void mapInductionVariables(ImplicitLocOpBuilder &b, scf::ForallOp loop, Value flat,
+                           ValueRange lower, ValueRange step, ValueRange trips, IRMapping &map) {
+  for (int64_t d = loop.getRank() - 1; d >= 0; --d) {
+    Value i = flat;
+    if (d) {
+      i = arith::RemUIOp::create(b, flat, trips[d]);
+      flat = arith::DivUIOp::create(b, flat, trips[d]);
+    }
+    Value offset = arith::MulIOp::create(b, i, step[d]);
+    map.map(loop.getInductionVar(d), arith::AddIOp::create(b, lower[d], offset).getResult());
+  }
+}
+
+LogicalResult outline(scf::ForallOp loop, unsigned number) {
+  auto module = loop->getParentOfType<ModuleOp>();
+  auto parent = loop->getParentOfType<func::FuncOp>();
+  if (loop.getNumResults())
+    return loop.emitOpError("must be bufferised before it is outlined");
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  MLIRContext *context = b.getContext();
+  LLVMTypeConverter converter(context);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+
+  SmallVector<Value> lower = loop.getLowerBound(b), step = loop.getStep(b),
+                     upper = loop.getUpperBound(b), trips;
+  Value total;
+  for (auto [l, u, s] : llvm::zip(lower, upper, step)) {
+    trips.push_back(arith::CeilDivUIOp::create(b, arith::SubIOp::create(b, u, l), s));
+    total = total ? arith::MulIOp::create(b, total, trips.back()).getResult() : trips.back();
+  }
+
+  // What the body captures: constants are cloned, the rest goes into a struct.
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(loop.getRegion(), captured);
+  for (Value v : llvm::concat<Value>(lower, step, trips))
+    captured.insert(v);
+  SmallVector<Value> values;
+  SmallVector<Operation *> constants;
+  SmallVector<Type> types;
+  for (Value v : captured) {
+    if (Operation *op = v.getDefiningOp(); op && op->hasTrait<OpTrait::ConstantLike>()) {
+      constants.push_back(op);
+      continue;
+    }
+    values.push_back(v);
+    types.push_back(converter.convertType(v.getType()));
+  }
+  auto capture = LLVM::LLVMStructType::getLiteral(context, types);
+
+  // The task.
+  std::string name = (parent.getName() + ".task" + llvm::Twine(number)).str();
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(parent);
+    auto task = func::FuncOp::create(b, name, b.getFunctionType({pointer, b.getI64Type()}, {}));
+    task.setPrivate();
+    Block *entry = task.addEntryBlock();
+    b.setInsertionPointToStart(entry);
+    IRMapping map;
+    Value fields = LLVM::LoadOp::create(b, capture, entry->getArgument(0));
+    for (auto [i, v] : llvm::enumerate(values)) {
+      Value field = LLVM::ExtractValueOp::create(b, fields, ArrayRef<int64_t>{(int64_t)i});
+      map.map(v, UnrealizedConversionCastOp::create(b, TypeRange{v.getType()}, ValueRange{field})
+                     .getResult(0));
+    }
+    for (Operation *op : constants)
+      b.clone(*op, map);
+    auto mapped = [&](ValueRange range) {
+      return llvm::map_to_vector(range, [&](Value v) { return map.lookup(v); });
+    };
+    Value flat = arith::IndexCastOp::create(b, b.getIndexType(), entry->getArgument(1));
+    mapInductionVariables(b, loop, flat, mapped(lower), mapped(step), mapped(trips), map);
+    for (Operation &op : loop.getBody()->without_terminator())
+      b.clone(op, map);
+    func::ReturnOp::create(b);
+  }
+
+  // The call.
+  Value fields = LLVM::PoisonOp::create(b, capture);
+  for (auto [i, v] : llvm::enumerate(values)) {
+    Value field =
+        UnrealizedConversionCastOp::create(b, TypeRange{types[i]}, ValueRange{v}).getResult(0);
+    fields = LLVM::InsertValueOp::create(b, fields, field, ArrayRef<int64_t>{(int64_t)i});
+  }
+  Value slot;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&parent.front());
+    Value one = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(1));
+    slot = LLVM::AllocaOp::create(b, pointer, capture, one);
+  }
+  LLVM::StoreOp::create(b, fields, slot);
+  Value task = func::ConstantOp::create(
+      b, b.getFunctionType({pointer, b.getI64Type()}, {}), FlatSymbolRefAttr::get(context, name));
+  task = UnrealizedConversionCastOp::create(b, TypeRange{pointer}, ValueRange{task}).getResult(0);
+  Value count = arith::IndexCastOp::create(b, b.getI64Type(), total);
+  auto text = loop->getAttrOfType<StringAttr>(kLabelAttr);
+  Value label = stringPointer(b, text ? text.getValue() : "loop");
+  declare(module, "tr_parallel_for", {pointer, pointer, b.getI64Type(), pointer});
+  func::CallOp::create(b, "tr_parallel_for", TypeRange{}, ValueRange{task, slot, count, label});
+  loop.erase();
+  return success();
+}
+
+/// tr_scope before every call that names its layer, and null at the end.
+void emitScopes(ModuleOp module) {
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  for (auto function : module.getOps<func::FuncOp>()) {
+    function.walk([&](func::CallOp call) {
+      auto scope = call->getAttrOfType<StringAttr>(attr::scope);
+      if (!scope)
+        return;
+      ImplicitLocOpBuilder b(call.getLoc(), call);
+      declare(module, "tr_scope", {pointer});
+      func::CallOp::create(b, "tr_scope", TypeRange{}, stringPointer(b, scope.getValue()));
+      ImplicitLocOpBuilder after(call.getLoc(), call->getNextNode());
+      Value none = LLVM::ZeroOp::create(after, pointer);
+      func::CallOp::create(after, "tr_scope", TypeRange{}, none);
+    });
+  }
+}
+
+struct OutlineParallelPass : mlir::transformer::impl::OutlineParallelBase<OutlineParallelPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<scf::ForallOp> loops;
+    getOperation().walk([&](scf::ForallOp loop) { loops.push_back(loop); });
+    for (auto [i, loop] : llvm::enumerate(loops))
+      if (failed(outline(loop, i)))
+        return signalPassFailure();
+    emitScopes(getOperation());
+  }
+};
+
+} // namespace

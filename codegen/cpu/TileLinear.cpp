@@ -1,0 +1,249 @@
+//===- TileLinear.cpp - linear layers to register tiles -------------------===//
+#include "codegen/Linear.h"
+#include "codegen/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_TILELINEAR
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// The ops under `root` that carry the unit attribute `name`.
+SmallVector<linalg::GenericOp> marked(Operation *root, StringRef name) {
+  SmallVector<linalg::GenericOp> ops;
+  root->walk([&](linalg::GenericOp op) {
+    if (op->hasAttr(name))
+      ops.push_back(op);
+  });
+  return ops;
+}
+
+LogicalResult cleanUp(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  for (Dialect *dialect : module.getContext()->getLoadedDialects())
+    if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
+                           dialect->getNamespace()))
+      dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : module.getContext()->getRegisteredOperations())
+    if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
+                           op.getDialectNamespace()))
+      op.getCanonicalizationPatterns(patterns, module.getContext());
+  linalg::populateLinalgTilingCanonicalizationPatterns(patterns);
+  scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+/// Tiles `consumer` with its producers fused in and replaces it.
+FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
+                                                     linalg::GenericOp consumer,
+                                                     ArrayRef<int64_t> sizes,
+                                                     ArrayRef<int64_t> interchange, bool parallel) {
+  SmallVector<OpFoldResult> tileSizes;
+  for (int64_t size : sizes)
+    tileSizes.push_back(rewriter.getIndexAttr(size));
+  scf::SCFTileAndFuseOptions options;
+  options.tilingOptions.setTileSizes(tileSizes);
+  options.tilingOptions.setInterchange(interchange);
+  options.tilingOptions.setLoopType(parallel ? scf::SCFTilingOptions::LoopType::ForallOp
+                                             : scf::SCFTilingOptions::LoopType::ForOp);
+  // Only what was made for this linear moves into its loops.
+  options.setFusionControlFn(
+      [](tensor::ExtractSliceOp, OpResult producer,
+         bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
+        Operation *op = producer.getOwner();
+        if (op->hasAttr(kContractionAttr) || isa<linalg::FillOp>(op))
+          return scf::SCFTileAndFuseOptions::ControlFnResult{};
+        return std::nullopt;
+      });
+  rewriter.setInsertionPoint(consumer);
+  auto tiled = scf::tileConsumerAndFuseProducersUsingSCF(
+      rewriter, cast<TilingInterface>(consumer.getOperation()), options);
+  if (failed(tiled))
+    return consumer.emitOpError("could not be tiled");
+  SmallVector<Operation *> originals = {consumer};
+  originals.append(tiled->fusedProducers.begin(), tiled->fusedProducers.end());
+  for (Operation *op : originals)
+    for (Value result : op->getResults())
+      if (Value replacement = tiled->replacements.lookup(result))
+        rewriter.replaceAllUsesWith(result, replacement);
+  for (Operation *op : originals)
+    if (op->use_empty())
+      rewriter.eraseOp(op);
+  return tiled->loops;
+}
+
+struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::Expected<CpuTarget> found = cpuTarget(arch);
+    if (!found) {
+      module.emitError(llvm::toString(found.takeError()));
+      return signalPassFailure();
+    }
+    target = *found;
+    if (failed(tileTasks(module)) || failed(cleanUp(module)) || failed(tileRegisters(module)) ||
+        failed(tileRemainders(module)) || failed(tileK(module)) || failed(vectorize(module)))
+      return signalPassFailure();
+    WalkResult left = module.walk([](linalg::GenericOp op) {
+      if (!op->hasAttr(kContractionAttr) && !op->hasAttr(kEpilogueAttr))
+        return WalkResult::advance();
+      op.emitOpError("is left after tiling linear layers");
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  /// Tasks: `rowBlock` rows, whose inputs take half of the second-level cache,
+  /// by a few panels.
+  LogicalResult tileTasks(ModuleOp module) {
+    IRRewriter rewriter(module.getContext());
+    for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
+      linalg::GenericOp contraction = epilogue;
+      if (!epilogue->hasAttr(kContractionAttr))
+        contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+      auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
+      int64_t k = cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
+      Attribute label = epilogue->getAttr(kLabelAttr);
+      auto loops = fuseTile(rewriter, epilogue, {rowBlock(k), panelBlock(type.getDimSize(1)), 0},
+                            {}, /*parallel=*/true);
+      if (failed(loops))
+        return failure();
+      if (label)
+        loops->front()->setAttr(kLabelAttr, label);
+    }
+    return success();
+  }
+
+  int64_t rowBlock(int64_t k) const {
+    int64_t rows = target.l2Bytes / 2 / (4 * k) / target.tileRows() * target.tileRows();
+    return std::max(rows, 2 * target.tileRows());
+  }
+  /// At least eight tasks over the panels where there are as many, and at most
+  /// 128 columns a task.
+  int64_t panelBlock(int64_t panels) const {
+    int64_t most = std::max<int64_t>(1, 128 / target.panelColumns());
+    return std::clamp<int64_t>(panels / 8, 1, most);
+  }
+
+  /// Register tiles of tileRows rows by one panel: panels outside, rows inside.
+  LogicalResult tileRegisters(ModuleOp module) {
+    IRRewriter rewriter(module.getContext());
+    for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
+      auto loops = fuseTile(rewriter, epilogue, {target.tileRows(), 1, 0}, {1, 0, 2}, false);
+      if (failed(loops))
+        return failure();
+      rowLoops.push_back(cast<scf::ForOp>(loops->back().getOperation()));
+    }
+    return success();
+  }
+
+  /// Rows left over: tiles of half the rows, and so on down to one.
+  LogicalResult tileRemainders(ModuleOp module) {
+    IRRewriter rewriter(module.getContext());
+    for (int64_t rows = target.tileRows(); rows > 1; rows = nextRows(rows)) {
+      SmallVector<scf::ForOp> next;
+      for (scf::ForOp loop : rowLoops) {
+        scf::ForOp rest;
+        if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
+          continue; // a static number of rows that the step divides
+        for (linalg::GenericOp epilogue : marked(rest, kEpilogueAttr)) {
+          auto loops = fuseTile(rewriter, epilogue, {nextRows(rows), 0, 0}, {}, false);
+          if (failed(loops))
+            return failure();
+          next.push_back(cast<scf::ForOp>(loops->front().getOperation()));
+        }
+      }
+      rowLoops = next;
+    }
+    return cleanUp(module);
+  }
+  static int64_t nextRows(int64_t rows) { return rows == 6 ? 4 : rows / 2; }
+
+  LogicalResult tileK(ModuleOp module) {
+    IRRewriter rewriter(module.getContext());
+    for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
+      scf::SCFTilingOptions options;
+      SmallVector<OpFoldResult> sizes(3, rewriter.getIndexAttr(0));
+      sizes.push_back(rewriter.getIndexAttr(1));
+      options.setTileSizes(sizes);
+      rewriter.setInsertionPoint(contraction);
+      auto tiled =
+          scf::tileUsingSCF(rewriter, cast<TilingInterface>(contraction.getOperation()), options);
+      if (failed(tiled))
+        return contraction.emitOpError("could not be tiled over k");
+      if (!tiled->loops.empty())
+        tiled->loops.front()->setAttr(kLoopOverK, rewriter.getUnitAttr());
+      rewriter.replaceOp(contraction, tiled->replacements);
+    }
+    return cleanUp(module);
+  }
+
+  LogicalResult vectorize(ModuleOp module) {
+    MLIRContext *context = module.getContext();
+    IRRewriter rewriter(context);
+    SmallVector<linalg::LinalgOp> ops;
+    module.walk([&](linalg::LinalgOp op) {
+      if (op->hasAttr(kContractionAttr) || op->hasAttr(kEpilogueAttr) ||
+          (isa<linalg::FillOp>(op) && op->getParentOfType<scf::ForOp>()))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops) {
+      rewriter.setInsertionPoint(op);
+      auto vectorized = linalg::vectorize(rewriter, op);
+      if (failed(vectorized))
+        return op->emitOpError("could not be vectorised");
+      rewriter.replaceOp(op, vectorized->replacements);
+    }
+    RewritePatternSet patterns(context);
+    vector::populateVectorReductionToContractPatterns(patterns);
+    vector::populateSinkVectorOpsPatterns(patterns);
+    vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
+    vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    vector::populateCastAwayVectorLeadingOneDimPatterns(patterns);
+    if (failed(applyPatternsGreedily(module, std::move(patterns))) || failed(cleanUp(module)))
+      return failure();
+    // The accumulator becomes a value carried by the loop over k.
+    SmallVector<scf::ForOp> loops;
+    module.walk([&](scf::ForOp loop) {
+      if (loop->hasAttr(kLoopOverK))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops) {
+      LoopLikeOpInterface hoisted =
+          hoistLoopInvariantSubsets(rewriter, cast<LoopLikeOpInterface>(loop.getOperation()));
+      hoisted->setAttr(kLoopOverK, rewriter.getUnitAttr());
+    }
+    return cleanUp(module);
+  }
+
+  CpuTarget target;
+  SmallVector<scf::ForOp> rowLoops;
+};
+
+} // namespace

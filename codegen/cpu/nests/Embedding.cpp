@@ -1,0 +1,53 @@
+//===- Embedding.cpp - sums of table rows, optionally normalised ----------===//
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/VectorMath.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void transformer::emitEmbedding(Emit &b, kernel::EmbeddingOp op) {
+  Value result = op.getOuts()[0];
+  int64_t width = rowWidth(result), size = Emit::itemsPerTask(width);
+  ArrayRef<double> scales = op.getScales();
+  Value rows = b.dim(result, 0);
+  std::string label = "embedding " + std::to_string(width);
+  b.parallel(label, b.ceilDiv(rows, size), [&](Value task) {
+    auto [lower, upper] = taskRange(b, task, size, rows);
+    b.forEach(lower, upper, 1, [&](Value row) {
+      Values tableRows;
+      for (Value ids : op.getIds()) {
+        Value id = b.load(ids, row);
+        if (!id.getType().isIndex())
+          id = arith::IndexCastOp::create(b, b.getIndexType(), id);
+        tableRows.push_back(id);
+      }
+      auto element = [&](Value column, int64_t lanes) {
+        Value sum;
+        for (auto [table, id, scale] : llvm::zip_equal(op.getTables(), tableRows, scales)) {
+          Value v = b.loadVector(table, {id, column}, lanes);
+          if (scale != 1.0)
+            v = sum ? emitFma(b, v, b.splat(scale), sum) : b.mulf(v, b.splat(scale));
+          else if (sum)
+            v = b.addf(sum, v);
+          sum = v;
+        }
+        b.storeVector(sum, result, {row, column}, lanes);
+        return sum;
+      };
+      if (op.getNorm().empty()) {
+        sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+          element(column, lanes);
+          return Value();
+        });
+        return;
+      }
+      Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
+        return b.addf(accumulator, element(column, lanes));
+      });
+      NormOptions options{op.getNorm()[0], op.getNorm()[1], op.getEps().convertToDouble(),
+                          op.getUnbiased(), op.getEpsOutside()};
+      normalizeRow(b, width, sum, result, result, row, options);
+    });
+  });
+}

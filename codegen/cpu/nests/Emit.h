@@ -1,0 +1,114 @@
+//===- Emit.h - shorthand for emitting loop nests -------------------------===//
+#ifndef CODEGEN_CPU_NESTS_EMIT_H
+#define CODEGEN_CPU_NESTS_EMIT_H
+
+#include "codegen/Target.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+
+using Values = SmallVector<Value>;
+
+/// A builder with short names for the ops of a loop nest. Vectors have the
+/// target's width; nothing here may be reassociated, so the order in which
+/// values are added is the order of the calls.
+class Emit : public ImplicitLocOpBuilder {
+public:
+  Emit(Operation *op, const CpuTarget &target)
+      : ImplicitLocOpBuilder(op->getLoc(), op), target(target) {}
+
+  const CpuTarget &target;
+
+  /// f32 lanes of a vector (VL).
+  int64_t lanes() const { return target.vectorLanes; }
+  VectorType vectorType() { return VectorType::get({lanes()}, getF32Type()); }
+
+  // Constants.
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
+  Value scalar(double value);
+  Value splat(double value);
+
+  // Index arithmetic, unsigned.
+  Value add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
+  Value add(Value a, int64_t b) { return b ? add(a, index(b)) : a; }
+  Value sub(Value a, Value b) { return arith::SubIOp::create(*this, a, b); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(*this, a, b); }
+  Value mul(Value a, int64_t b) { return b == 1 ? a : mul(a, index(b)); }
+  Value div(Value a, int64_t b) { return b == 1 ? a : div(a, index(b)); }
+  Value div(Value a, Value b) { return arith::DivUIOp::create(*this, a, b); }
+  Value rem(Value a, Value b) { return arith::RemUIOp::create(*this, a, b); }
+  Value ceilDiv(Value a, int64_t b) { return div(add(a, b - 1), b); }
+  Value min(Value a, Value b) { return arith::MinUIOp::create(*this, a, b); }
+  Value lt(Value a, Value b) { return compare(arith::CmpIPredicate::ult, a, b); }
+  Value le(Value a, Value b) { return compare(arith::CmpIPredicate::ule, a, b); }
+  Value eq(Value a, Value b) { return compare(arith::CmpIPredicate::eq, a, b); }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(*this, predicate, a, b);
+  }
+  Value both(Value a, Value b) { return arith::AndIOp::create(*this, a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(*this, a, b); }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(*this, condition, a, b);
+  }
+
+  // Float arithmetic, on f32 or vectors of it; VectorMath.h has fma, max, min.
+  Value addf(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
+  Value subf(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }
+  Value mulf(Value a, Value b) { return arith::MulFOp::create(*this, a, b); }
+  Value divf(Value a, Value b) { return arith::DivFOp::create(*this, a, b); }
+  Value broadcast(Value x) { return vector::BroadcastOp::create(*this, vectorType(), x); }
+
+  /// All lanes of `x` combined by a tree of halves: an order that only the
+  /// width fixes.
+  Value reduce(Value x, function_ref<Value(Value, Value)> combine);
+  Value sumLanes(Value x);
+  /// The largest lane; a NaN may be lost.
+  Value maxLane(Value x);
+  /// The sum of values by a tree.
+  Value sumTree(ValueRange values);
+
+  // Memory.
+  Value dim(Value buffer, int64_t i) { return memref::DimOp::create(*this, buffer, i); }
+  Value load(Value buffer, ValueRange at) { return memref::LoadOp::create(*this, buffer, at); }
+  void store(Value x, Value buffer, ValueRange at) {
+    memref::StoreOp::create(*this, x, buffer, at);
+  }
+  /// The first `count` lanes from memory, zeros behind them.
+  Value loadVector(Value buffer, ValueRange at, int64_t count);
+  Value loadVector(Value buffer, ValueRange at) { return loadVector(buffer, at, lanes()); }
+  /// The first `count` lanes to memory.
+  void storeVector(Value x, Value buffer, ValueRange at, int64_t count);
+  void storeVector(Value x, Value buffer, ValueRange at) { storeVector(x, buffer, at, lanes()); }
+  /// Lanes below `count`.
+  Value lanesBelow(int64_t count);
+  /// Lanes `first + i` of an ascending count that are below `limit`, an index
+  /// that may be negative.
+  Value lanesBelow(Value limit, int64_t first);
+  /// A buffer on the stack for the loop body at hand.
+  Value stackBuffer(ArrayRef<int64_t> shape);
+
+  // Control flow.
+  Values loop(Value lower, Value upper, int64_t step, ValueRange init,
+              function_ref<Values(Value, ValueRange)> body);
+  void forEach(Value lower, Value upper, int64_t step, function_ref<void(Value)> body);
+  /// The parallel loop `0 .. count - 1`; `label` is its name in profiles.
+  void parallel(StringRef label, Value count, function_ref<void(Value)> body);
+  Values ifElse(Value condition, TypeRange types, function_ref<Values()> thenBody,
+                function_ref<Values()> elseBody);
+  void ifThen(Value condition, function_ref<void()> body);
+  /// The largest b in `0 .. count - 1` with `start(b) <= position`; start
+  /// ascends and `start(0) <= position`.
+  Value findSegment(Value count, Value position, function_ref<Value(Value)> start);
+
+  /// How many items of `elements` floats make a task that is worth handing to a
+  /// thread: a few microseconds of work.
+  static int64_t itemsPerTask(int64_t elements);
+};
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_CPU_NESTS_EMIT_H

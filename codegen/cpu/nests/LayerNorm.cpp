@@ -1,0 +1,40 @@
+//===- LayerNorm.cpp - layer normalisation, with or without a residual ----===//
+//
+// Three sweeps over a row that stays in the first-level cache: the sum (of
+// x + residual, which is stored on the way), the squares around the mean, the
+// result.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/Rows.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void transformer::emitLayerNorm(Emit &b, kernel::LayerNormOp op) {
+  Value x = op.getX(), result = op.getOuts()[0];
+  Value residual = op.getResidual().empty() ? Value() : op.getResidual().front();
+  Value sumOut = op.getOuts().size() > 1 ? op.getOuts()[1] : Value();
+  int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
+  NormOptions options{op.getGamma(), op.getBeta(), op.getEps().convertToDouble(), op.getUnbiased(),
+                      op.getEpsOutside()};
+  // Where the later sweeps find the row.
+  Value stored = sumOut ? sumOut : residual ? result : Value();
+  Value source = stored ? stored : x;
+  Value rows = b.dim(x, 0);
+  std::string label = "layer_norm " + std::to_string(width);
+  b.parallel(label, b.ceilDiv(rows, size), [&](Value task) {
+    auto [lower, upper] = taskRange(b, task, size, rows);
+    b.forEach(lower, upper, 1, [&](Value row) {
+      Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
+        Value v = b.loadVector(x, {row, column}, lanes);
+        if (residual)
+          v = b.addf(v, b.loadVector(residual, {row, column}, lanes));
+        if (stored)
+          b.storeVector(v, stored, {row, column}, lanes);
+        return b.addf(accumulator, v);
+      });
+      normalizeRow(b, width, sum, source, result, row, options);
+    });
+  });
+}

@@ -1,0 +1,92 @@
+//===- Rows.cpp - sweeps over the columns of a row ------------------------===//
+#include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/VectorMath.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+Values
+transformer::sweepRow(Emit &b, int64_t width, ValueRange init,
+                      function_ref<Value(Value column, int64_t lanes, Value accumulator)> body) {
+  int64_t lanes = b.lanes(), group = lanes * sweepUnroll;
+  int64_t looped = width / group * group;
+  auto vector = [&](Values &accumulators, int64_t i, Value column, int64_t count) {
+    Value next = body(column, count, accumulators.empty() ? Value() : accumulators[i]);
+    if (!accumulators.empty())
+      accumulators[i] = next;
+  };
+  Values result(init);
+  if (looped)
+    result = b.loop(b.index(0), b.index(looped), group, init, [&](Value column, ValueRange args) {
+      Values accumulators(args);
+      for (int64_t i = 0; i < sweepUnroll; ++i)
+        vector(accumulators, i, b.add(column, i * lanes), lanes);
+      return accumulators;
+    });
+  for (int64_t i = 0, column = looped; column < width; ++i, column += lanes)
+    vector(result, i, b.index(column), std::min(lanes, width - column));
+  return result;
+}
+
+Value transformer::sumRow(
+    Emit &b, int64_t width,
+    function_ref<Value(Value column, int64_t lanes, Value accumulator)> accumulate) {
+  Values zeros(sweepUnroll, b.splat(0));
+  return b.sumLanes(b.sumTree(sweepRow(b, width, zeros, accumulate)));
+}
+
+static SmallVector<Value> append(ValueRange at, Value column) {
+  SmallVector<Value> result(at);
+  result.push_back(column);
+  return result;
+}
+
+void transformer::copyRow(Emit &b, int64_t width, Value source, ValueRange from, Value result,
+                          ValueRange to) {
+  sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+    Value x = b.loadVector(source, append(from, column), lanes);
+    b.storeVector(x, result, append(to, column), lanes);
+    return Value();
+  });
+}
+
+void transformer::zeroRow(Emit &b, int64_t width, Value result, ValueRange to) {
+  Value zero = b.splat(0);
+  sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+    b.storeVector(zero, result, append(to, column), lanes);
+    return Value();
+  });
+}
+
+void transformer::normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result,
+                               Value row, const NormOptions &options) {
+  Value mean = b.broadcast(b.divf(sum, b.scalar(width)));
+  Value squares = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
+    Value d = b.subf(b.loadVector(source, {row, column}, lanes), mean);
+    if (lanes < b.lanes())
+      d = b.select(b.lanesBelow(lanes), d, b.splat(0));
+    return emitFma(b, d, d, accumulator);
+  });
+  Value variance = b.divf(squares, b.scalar(options.unbiased ? width - 1 : width));
+  Value eps = b.scalar(options.eps);
+  Value deviation = options.epsOutside ? b.addf(math::SqrtOp::create(b, variance), eps)
+                                       : math::SqrtOp::create(b, b.addf(variance, eps)).getResult();
+  Value inverse = b.broadcast(b.divf(b.scalar(1), deviation));
+  sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+    Value d = b.subf(b.loadVector(source, {row, column}, lanes), mean);
+    Value gamma = b.loadVector(options.gamma, column, lanes);
+    Value beta = b.loadVector(options.beta, column, lanes);
+    b.storeVector(emitFma(b, b.mulf(d, inverse), gamma, beta), result, {row, column}, lanes);
+    return Value();
+  });
+}
+
+std::pair<Value, Value> transformer::taskRange(Emit &b, Value task, int64_t size, Value count) {
+  Value lower = b.mul(task, size);
+  return {lower, b.min(b.add(lower, size), count)};
+}
+
+int64_t transformer::rowWidth(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape().back();
+}

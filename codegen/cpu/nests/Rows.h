@@ -1,0 +1,49 @@
+//===- Rows.h - sweeps over the columns of a row --------------------------===//
+#ifndef CODEGEN_CPU_NESTS_ROWS_H
+#define CODEGEN_CPU_NESTS_ROWS_H
+
+#include "codegen/cpu/nests/Emit.h"
+
+namespace mlir::transformer {
+
+/// Vectors of a row that a sweep has in flight, and the accumulators of a sum:
+/// enough to hide the latency of an addition.
+constexpr int64_t sweepUnroll = 4;
+
+/// Calls `body` for the vectors of a row of `width` columns, with the first
+/// column, how many lanes are inside the row and, if `init` (empty, or
+/// sweepUnroll values) is there, the accumulator to continue. Vector i belongs
+/// to accumulator i % sweepUnroll, which fixes the order for a width.
+Values sweepRow(Emit &b, int64_t width, ValueRange init,
+                function_ref<Value(Value column, int64_t lanes, Value accumulator)> body);
+
+/// A sum over the row of `term`, which must be 0 in lanes outside the row.
+Value sumRow(Emit &b, int64_t width,
+             function_ref<Value(Value column, int64_t lanes, Value accumulator)> accumulate);
+
+/// Copies `width` columns from `source[from..., 0]` to `result[to..., 0]`.
+void copyRow(Emit &b, int64_t width, Value source, ValueRange from, Value result, ValueRange to);
+void zeroRow(Emit &b, int64_t width, Value result, ValueRange to);
+
+/// What a layer norm is given beside its rows.
+struct NormOptions {
+  Value gamma, beta;
+  double eps;
+  bool unbiased, epsOutside;
+};
+
+/// Normalises `source[row]` into `result[row]` (may be one buffer); `sum` is the
+/// sum of the row's elements.
+void normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result, Value row,
+                  const NormOptions &options);
+
+/// `[lower, upper)` of the items of a task when `count` items are cut into
+/// tasks of `size`.
+std::pair<Value, Value> taskRange(Emit &b, Value task, int64_t size, Value count);
+
+/// Static size of the last dimension of a buffer.
+int64_t rowWidth(Value buffer);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_CPU_NESTS_ROWS_H

@@ -1,0 +1,163 @@
+//===- KernelDialect.cpp - destination-style kernels ----------------------===//
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+using namespace mlir::transformer::kernel;
+
+#include "codegen/kernels/KernelDialect.cpp.inc"
+
+void KernelDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/kernels/KernelOps.cpp.inc"
+      >();
+}
+
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+/// On memrefs an op reads its ins and writes its outs; on tensors it is pure.
+static void kernelEffects(Operation *op, ValueRange outs, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (llvm::is_contained(outs, operand.get()))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+    effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  }
+}
+
+#define KERNEL_EFFECTS(OP)                                                                         \
+  void OP::getEffects(Effects &effects) { kernelEffects(*this, getOuts(), effects); }
+KERNEL_EFFECTS(PackTokensOp)
+KERNEL_EFFECTS(UnpackTokensOp)
+KERNEL_EFFECTS(FirstTokenOp)
+KERNEL_EFFECTS(EmbeddingOp)
+KERNEL_EFFECTS(LayerNormOp)
+KERNEL_EFFECTS(AttentionOp)
+KERNEL_EFFECTS(SinusoidalTableOp)
+#undef KERNEL_EFFECTS
+
+void CountTokensOp::getEffects(Effects &effects) {
+  if (isa<MemRefType>(getMask().getType()))
+    effects.emplace_back(MemoryEffects::Read::get(), &getMaskMutable());
+}
+
+namespace {
+
+/// Replaces the op by itself on buffers; results become the outs' buffers.
+LogicalResult bufferizeKernel(Operation *op, RewriterBase &rewriter,
+                              const bufferization::BufferizationOptions &options,
+                              bufferization::BufferizationState &state) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    if (!isa<TensorType>(operand.getType())) {
+      operands.push_back(operand);
+      continue;
+    }
+    FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+    if (failed(buffer))
+      return failure();
+    operands.push_back(*buffer);
+  }
+  bool keepsResults = op->getNumResults() && !isa<TensorType>(op->getResult(0).getType());
+  OperationState newState(op->getLoc(), op->getName(), operands,
+                          keepsResults ? TypeRange(op->getResultTypes()) : TypeRange(),
+                          op->getAttrs());
+  newState.propertiesAttr = op->getPropertiesAsAttribute();
+  Operation *newOp = rewriter.create(newState);
+  SmallVector<Value> results(newOp->getResults());
+  if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
+    for (OpOperand &init : dps.getDpsInitsMutable())
+      results.push_back(operands[init.getOperandNumber()]);
+  results.resize(op->getNumResults());
+  bufferization::replaceOpWithBufferizedValues(rewriter, op, results);
+  return success();
+}
+
+template <typename OpTy>
+struct KernelBufferization
+    : bufferization::DstBufferizableOpInterfaceExternalModel<KernelBufferization<OpTy>, OpTy> {
+  /// Kernels fill their outs without reading them.
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const bufferization::AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    return bufferizeKernel(op, rewriter, options, state);
+  }
+};
+
+struct CountTokensBufferization
+    : bufferization::BufferizableOpInterface::ExternalModel<CountTokensBufferization,
+                                                            CountTokensOp> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &, const bufferization::AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const bufferization::AnalysisState &) const {
+    return false;
+  }
+  bufferization::AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                                     const bufferization::AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const bufferization::BufferizationOptions &options,
+                          bufferization::BufferizationState &state) const {
+    return bufferizeKernel(op, rewriter, options, state);
+  }
+};
+
+/// A parameter is a buffer that nobody may write to.
+struct GetParameterBufferization
+    : bufferization::BufferizableOpInterface::ExternalModel<GetParameterBufferization,
+                                                            transformer::GetParameterOp> {
+  bool isWritable(Operation *, Value, const bufferization::AnalysisState &) const { return false; }
+  FailureOr<bufferization::BufferLikeType>
+  getBufferType(Operation *, Value value, const bufferization::BufferizationOptions &,
+                const bufferization::BufferizationState &, SmallVector<Value> &) const {
+    auto type = cast<RankedTensorType>(value.getType());
+    return cast<bufferization::BufferLikeType>(
+        MemRefType::get(type.getShape(), type.getElementType()));
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const bufferization::BufferizationOptions &,
+                          bufferization::BufferizationState &) const {
+    auto get = cast<transformer::GetParameterOp>(op);
+    auto type = cast<RankedTensorType>(get.getType());
+    bufferization::replaceOpWithNewBufferizedOp<GetParameterOp>(
+        rewriter, op, MemRefType::get(type.getShape(), type.getElementType()), get.getNameAttr());
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, KernelDialect *) {
+    PackTokensOp::attachInterface<KernelBufferization<PackTokensOp>>(*context);
+    UnpackTokensOp::attachInterface<KernelBufferization<UnpackTokensOp>>(*context);
+    FirstTokenOp::attachInterface<KernelBufferization<FirstTokenOp>>(*context);
+    EmbeddingOp::attachInterface<KernelBufferization<EmbeddingOp>>(*context);
+    LayerNormOp::attachInterface<KernelBufferization<LayerNormOp>>(*context);
+    AttentionOp::attachInterface<KernelBufferization<AttentionOp>>(*context);
+    SinusoidalTableOp::attachInterface<KernelBufferization<SinusoidalTableOp>>(*context);
+    CountTokensOp::attachInterface<CountTokensBufferization>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, TransformerDialect *) {
+    transformer::GetParameterOp::attachInterface<GetParameterBufferization>(*context);
+  });
+}
+
+#define GET_OP_CLASSES
+#include "codegen/kernels/KernelOps.cpp.inc"

@@ -1,0 +1,135 @@
+//===- KernelOps.td - destination-style kernels ---------------------------*- tablegen -*-===//
+//
+// Ops that stay whole through bufferisation and then become one loop nest a
+// target: what linalg cannot say (attention, packing) or what one sweep over a
+// row says better (norms, embeddings).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CODEGEN_KERNELS_KERNELOPS_TD
+#define CODEGEN_KERNELS_KERNELOPS_TD
+
+include "dialect/TransformerAttrs.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "transformer_kernel";
+  let cppNamespace = "::mlir::transformer::kernel";
+  let dependentDialects = ["::mlir::transformer::TransformerDialect"];
+  let summary = "destination-style kernels between linalg and a target's loop nests";
+  let description = [{
+    Every op computes its `outs` from its `ins`, on tensors (results tied to the
+    outs) or on memrefs (no results). `!transformer.sequences` has become two
+    buffers here: `cu` (`[batch + 1]`, index: sequence b owns the rows
+    `cu[b] .. cu[b + 1] - 1`) and `rows` (`[T]`, index: the place
+    `b * sequence_length + s` of every packed row).
+  }];
+}
+
+def Kernel_Buffer : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Kernel_Dialect, mnemonic, !listconcat([DestinationStyleOpInterface,
+          DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  code dpsDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
+  let extraClassDeclaration = dpsDeclaration;
+}
+
+def Kernel_GetParameterOp : Op<Kernel_Dialect, "get_parameter", [Pure]> {
+  let summary = "the buffer of a parameter or a prepared tensor";
+  let description = [{What `transformer.get_parameter` becomes by bufferisation; never written to.}];
+  let arguments = (ins FlatSymbolRefAttr:$name);
+  let results = (outs AnyStridedMemRef:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Kernel_CountTokensOp : Op<Kernel_Dialect, "count_tokens", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "number of elements of a mask that are not zero";
+  let arguments = (ins Kernel_Buffer:$mask);
+  let results = (outs Index:$count);
+  let assemblyFormat = "$mask attr-dict `:` type($mask)";
+}
+
+def Kernel_PackTokensOp : Kernel_Op<"pack_tokens", [AttrSizedOperandSegments]> {
+  let summary = "packed ids, sequence offsets and places of the unmasked tokens";
+  let description = [{
+    ins: mask `[B, S]` i64, then inputs `[B, S]` i64; outs: cu `[B + 1]` index,
+    rows `[T]` index, then a `[T]` i64 for every input.
+  }];
+  let arguments = (ins Kernel_Buffer:$mask, Variadic<Kernel_Buffer>:$inputs, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $mask (`,` $inputs^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_UnpackTokensOp : Kernel_Op<"unpack_tokens"> {
+  let summary = "rows back into [B, S, W] or one column into [B, S], zeros elsewhere";
+  let description = [{ins: x `[T, W]` f32, rows `[T]` index; outs: `[B, S, W]`, with `column` `[B, S]`.}];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$rows, Variadic<Kernel_Buffer>:$outs, OptionalAttr<I64Attr>:$column);
+  let assemblyFormat = "`ins` `(` $x `,` $rows `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_FirstTokenOp : Kernel_Op<"first_token"> {
+  let summary = "the first row of every sequence, zeros for an empty one";
+  let description = [{ins: x `[T, W]` f32, cu `[B + 1]` index; outs: `[B, W]`.}];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `,` $cu `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_EmbeddingOp : Kernel_Op<"embedding", [AttrSizedOperandSegments]> {
+  let summary = "sum of table rows, scaled, optionally normalised";
+  let description = [{
+    `y[t] = sum_i scales[i] * tables[i][ids[i][t]]` in order, then layer
+    normalisation when `norm` (gamma, beta) is there; scales of 1 multiply
+    nothing. ins: ids `[T]` i64, tables `[V, W]` f32, norm 0 or 2 times `[W]`;
+    outs: `[T, W]`.
+  }];
+  let arguments = (ins Variadic<Kernel_Buffer>:$ids, Variadic<Kernel_Buffer>:$tables, Variadic<Kernel_Buffer>:$norm,
+                       Variadic<Kernel_Buffer>:$outs, DenseF64ArrayAttr:$scales,
+                       DefaultValuedAttr<F64Attr, "0.0">:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+  let assemblyFormat = "`ids` `(` $ids `)` `tables` `(` $tables `)` (`norm` `(` $norm^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
+  let summary = "layer normalisation, with an optional residual added first";
+  let description = [{
+    ins: x `[T, W]`, residual 0 or 1 times `[T, W]`, gamma and beta `[W]`; outs:
+    result `[T, W]` and, optionally, the sum x + residual `[T, W]`. x may be the
+    same buffer as an out.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$residual, Kernel_Buffer:$gamma, Kernel_Buffer:$beta,
+                       Variadic<Kernel_Buffer>:$outs, F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+  let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $beta (`residual` $residual^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
+  let summary = "attention on packed rows with an online softmax";
+  let description = [{
+    ins: q `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]` (rows may be
+    strided: columns of a merged projection), cu of the queries and cu of the
+    keys `[B + 1]`, scale_factor f32 0 or 1 times; outs: result
+    `[Tq, num_heads * D]` and scratch for key panels, `[P, num_kv_heads, D, NR]`
+    with P at least Tk / NR + B: the first panel of sequence b is
+    `cu_keys[b] / NR + b`. Semantics: `transformer.attention`.
+  }];
+  let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
+                       Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale, UnitAttr:$causal);
+  let assemblyFormat = [{
+    `ins` `(` $q `,` $k `,` $v `,` $cu_queries `,` $cu_keys (`,` `scale_factor` $scale_factor^)? `)` `outs` `(` $outs `)`
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Kernel_SinusoidalTableOp : Kernel_Op<"sinusoidal_table"> {
+  let summary = "the sinusoid table, computed in double precision";
+  let description = [{outs: `[P, W]`. Semantics: `transformer.sinusoidal_table`.}];
+  let arguments = (ins Variadic<Kernel_Buffer>:$outs, Transformer_SinusoidLayoutAttr:$layout);
+  let assemblyFormat = "$layout `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // CODEGEN_KERNELS_KERNELOPS_TD

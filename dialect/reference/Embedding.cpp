@@ -1,0 +1,77 @@
+//===- Embedding.cpp - from ids to rows -----------------------------------===//
+#include "dialect/reference/Operations.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::reference;
+
+/// result[t, :] += scale * table[ids[t], :]
+static LogicalResult addRows(Operation *op, Frame &frame, Tensor &result, const Tensor &ids,
+                             const Tensor &table, double scale) {
+  if (ids.shape[0] != result.shape[0])
+    return frame.fail(op, "found " + Twine(ids.shape[0]) + " ids beside " +
+                              Twine(result.shape[0]));
+  for (auto [t, id] : llvm::enumerate(ids.integers())) {
+    if (id < 0 || id >= table.shape[0])
+      return frame.fail(op, "id " + Twine(id) + " of token " + Twine(t) + " is not in [0, " +
+                                Twine(table.shape[0]) + ")");
+    for (int64_t c = 0; c < table.shape[1]; ++c)
+      result.row(t)[c] += scale * table.row(id)[c];
+  }
+  return success();
+}
+
+static Tensor sinusoidalTable(int64_t positions, int64_t width, SinusoidLayout layout) {
+  Tensor table = Tensor::zeros({positions, width});
+  for (int64_t p = 0; p < positions; ++p)
+    for (int64_t c = 0; c < width; ++c)
+      table.row(p)[c] = sinusoid(p, c, width, layout);
+  return table;
+}
+
+double reference::sinusoid(int64_t position, int64_t column, int64_t width, SinusoidLayout layout) {
+  int64_t half = (width + 1) / 2;
+  bool interleaved = layout == SinusoidLayout::Interleaved;
+  int64_t pair = interleaved ? column / 2 : column % half;
+  bool isCos = interleaved ? column % 2 : column >= half;
+  double angle = position / std::pow(10000.0, 2.0 * pair / width);
+  return isCos ? std::cos(angle) : std::sin(angle);
+}
+
+LogicalResult reference::evaluate(EmbeddingOp op, Frame &frame) {
+  const Tensor &ids = frame.tensor(op.getIds()), &table = frame.tensor(op.getTable());
+  Tensor result = Tensor::zeros({ids.shape[0], table.shape[1]});
+  if (failed(addRows(op, frame, result, ids, table, op.getScale().convertToDouble())))
+    return failure();
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(SinusoidalTableOp op, Frame &frame) {
+  auto type = cast<RankedTensorType>(op.getType());
+  frame.set(op.getResult(),
+            sinusoidalTable(type.getDimSize(0), type.getDimSize(1), op.getLayout()));
+  return success();
+}
+
+LogicalResult reference::evaluate(SinusoidalPositionOp op, Frame &frame) {
+  const Tensor &positions = frame.tensor(op.getPositions());
+  Tensor table = sinusoidalTable(op.getMaxPositions(), widthOf(op.getResult()), op.getLayout());
+  Tensor result = Tensor::zeros({positions.shape[0], table.shape[1]});
+  if (failed(addRows(op, frame, result, positions, table, 1.0)))
+    return failure();
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(EmbeddingLayerNormOp op, Frame &frame) {
+  Tensor sum = Tensor::zeros({frame.tensor(op.getIds()[0]).shape[0], widthOf(op.getResult())});
+  for (auto [ids, table] : llvm::zip(op.getIds(), op.getTables()))
+    if (failed(addRows(op, frame, sum, frame.tensor(ids), frame.tensor(table), 1.0)))
+      return failure();
+  frame.set(op.getResult(),
+            layerNorm(sum, frame.tensor(op.getGamma()), frame.tensor(op.getBeta()),
+                      {op.getEps().convertToDouble(), op.getUnbiased(), op.getEpsOutside()}));
+  return success();
+}

@@ -1,0 +1,91 @@
+//===- Operations.h - what each op computes ---------------------*- C++ -*-===//
+//
+// For each op group: the formulas as functions on tensors, then `evaluate` for
+// each op, which reads operands from the frame, checks what the verifier
+// cannot see (sizes known at run time) and sets the results.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECT_REFERENCE_OPERATIONS_H
+#define DIALECT_REFERENCE_OPERATIONS_H
+
+#include "dialect/reference/Frame.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::transformer::reference {
+
+// Sequences: Sequence.cpp.
+LogicalResult evaluate(PackTokensOp op, Frame &frame);
+LogicalResult evaluate(UnpackTokensOp op, Frame &frame);
+LogicalResult evaluate(FirstTokenOp op, Frame &frame);
+
+// Embeddings: Embedding.cpp.
+
+/// The value of `sinusoidal_table` at (position, column) for rows of `width`.
+double sinusoid(int64_t position, int64_t column, int64_t width, SinusoidLayout layout);
+LogicalResult evaluate(EmbeddingOp op, Frame &frame);
+LogicalResult evaluate(SinusoidalTableOp op, Frame &frame);
+LogicalResult evaluate(SinusoidalPositionOp op, Frame &frame);
+LogicalResult evaluate(EmbeddingLayerNormOp op, Frame &frame);
+
+// Layers: Layer.cpp.
+
+struct NormOptions {
+  double eps;
+  bool unbiased;   // variance divides by W - 1
+  bool epsOutside; // sqrt(var) + eps
+};
+/// `[T, K]` times a weight (see `linear`), plus bias `[N]` if there is one: `[T, N]`.
+Tensor linear(const Tensor &x, const Tensor &weight, const Tensor *bias, WeightLayout layout);
+/// Sum of two tensors of one shape.
+Tensor add(const Tensor &a, const Tensor &b);
+/// `[T, W]`, gamma and beta `[W]`: `[T, W]`.
+Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormOptions options);
+double activate(ActivationKind kind, double x);
+Tensor activate(ActivationKind kind, Tensor x);
+LogicalResult evaluate(LinearOp op, Frame &frame);
+LogicalResult evaluate(SplitOp op, Frame &frame);
+LogicalResult evaluate(LayerNormOp op, Frame &frame);
+LogicalResult evaluate(ResidualLayerNormOp op, Frame &frame);
+LogicalResult evaluate(ActivationOp op, Frame &frame);
+
+// Attention: Attention.cpp.
+
+struct AttentionOptions {
+  int64_t numHeads, numKvHeads;
+  double scale;
+  bool causal;
+};
+/// q `[Tq, H * D]`, k and v `[Tk, Hkv * D]`: `[Tq, H * D]`.
+Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v, const Sequences &queries,
+                 const Sequences &keys, AttentionOptions options);
+/// Fails unless x has as many rows as `sequences` has tokens, and both sides
+/// of a cross-attention (`keys` may be `queries`) have one batch size.
+LogicalResult checkRows(Operation *op, Frame &frame, llvm::StringRef what, const Tensor &x,
+                        const Sequences &sequences);
+LogicalResult checkBatch(Operation *op, Frame &frame, const Sequences &queries,
+                         const Sequences &keys);
+LogicalResult evaluate(AttentionOp op, Frame &frame);
+
+// Composites, from their definitions: Composite.cpp.
+LogicalResult evaluate(MultiHeadAttentionOp op, Frame &frame);
+LogicalResult evaluate(FeedForwardOp op, Frame &frame);
+LogicalResult evaluate(EncoderLayerOp op, Frame &frame);
+LogicalResult evaluate(DecoderLayerOp op, Frame &frame);
+
+// Upstream ops that models and prepare functions use: Upstream.cpp.
+LogicalResult evaluate(arith::ConstantOp op, Frame &frame);
+/// addf, subf, mulf, divf and their integer namesakes on scalars and tensors of one shape.
+LogicalResult evaluateElementwise(Operation *op, Frame &frame);
+LogicalResult evaluate(tensor::DimOp op, Frame &frame);
+LogicalResult evaluate(tensor::EmptyOp op, Frame &frame);
+LogicalResult evaluate(tensor::CastOp op, Frame &frame);
+LogicalResult evaluate(tensor::ConcatOp op, Frame &frame);
+LogicalResult evaluate(tensor::ExtractSliceOp op, Frame &frame);
+LogicalResult evaluate(linalg::PackOp op, Frame &frame);
+LogicalResult evaluate(linalg::UnPackOp op, Frame &frame);
+
+} // namespace mlir::transformer::reference
+
+#endif // DIALECT_REFERENCE_OPERATIONS_H

@@ -1,0 +1,217 @@
+//===- Upstream.cpp - ops of other dialects that models use ---------------===//
+#include "dialect/reference/Operations.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::reference;
+
+FailureOr<Tensor> reference::fromAttribute(Attribute attribute) {
+  if (auto real = dyn_cast<FloatAttr>(attribute))
+    return Tensor{{}, std::vector<double>{real.getValueAsDouble()}};
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return Tensor::scalar(integer.getInt());
+  auto dense = dyn_cast<DenseElementsAttr>(attribute);
+  if (!dense)
+    return failure();
+  Tensor result{dense.getType().getShape().vec(), {}};
+  if (isa<FloatType>(dense.getElementType())) {
+    for (APFloat value : dense.getValues<APFloat>()) {
+      bool lossy;
+      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+      result.reals().push_back(value.convertToDouble());
+    }
+    return result;
+  }
+  if (!dense.getElementType().isIntOrIndex())
+    return failure();
+  std::vector<int64_t> values;
+  for (APInt value : dense.getValues<APInt>())
+    values.push_back(value.getSExtValue());
+  result.data = std::move(values);
+  return result;
+}
+
+/// Row-major strides of a shape, in elements.
+static std::vector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  return strides;
+}
+
+/// Calls `visit` with every index of `shape`, in row-major order, and its position.
+static void forEachIndex(ArrayRef<int64_t> shape,
+                         llvm::function_ref<void(ArrayRef<int64_t>, int64_t)> visit) {
+  int64_t size = Tensor::count(shape.vec());
+  std::vector<int64_t> strides = stridesOf(shape), index(shape.size());
+  for (int64_t position = 0; position < size; ++position) {
+    for (size_t d = 0; d < shape.size(); ++d)
+      index[d] = position / strides[d] % shape[d];
+    visit(index, position);
+  }
+}
+
+static int64_t positionOf(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
+  int64_t position = 0;
+  for (auto [i, stride] : llvm::zip_equal(index, strides))
+    position += i * stride;
+  return position;
+}
+
+LogicalResult reference::evaluate(arith::ConstantOp op, Frame &frame) {
+  FailureOr<Tensor> value = fromAttribute(op.getValue());
+  if (failed(value))
+    return frame.fail(op, "the interpreter reads only dense constants");
+  frame.set(op.getResult(), std::move(*value));
+  return success();
+}
+
+LogicalResult reference::evaluateElementwise(Operation *op, Frame &frame) {
+  const Tensor &a = frame.tensor(op->getOperand(0)), &b = frame.tensor(op->getOperand(1));
+  if (a.shape != b.shape)
+    return frame.fail(op, "operands have shapes " + shapeText(a.shape) + " and " +
+                              shapeText(b.shape));
+  auto combine = [&](auto f) {
+    Tensor result = a;
+    if (a.isInteger())
+      llvm::transform(llvm::zip(a.integers(), b.integers()), result.integers().begin(),
+                      [&](auto pair) { return std::apply(f, pair); });
+    else
+      llvm::transform(llvm::zip(a.reals(), b.reals()), result.reals().begin(),
+                      [&](auto pair) { return std::apply(f, pair); });
+    frame.set(op->getResult(0), std::move(result));
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return combine(std::plus<>()); })
+      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return combine(std::minus<>()); })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return combine(std::multiplies<>()); })
+      .Case<arith::DivFOp>([&](auto) { return combine(std::divides<>()); })
+      .Default([&](Operation *) { return frame.fail(op, "unknown elementwise op"); });
+}
+
+LogicalResult reference::evaluate(tensor::DimOp op, Frame &frame) {
+  const Tensor &source = frame.tensor(op.getSource());
+  int64_t dim = frame.tensor(op.getIndex()).integers()[0];
+  if (dim < 0 || dim >= source.rank())
+    return frame.fail(op, "dimension " + Twine(dim) + " of a tensor of rank " +
+                              Twine(source.rank()));
+  frame.set(op.getResult(), Tensor::scalar(source.shape[dim]));
+  return success();
+}
+
+LogicalResult reference::evaluate(tensor::EmptyOp op, Frame &frame) {
+  std::vector<int64_t> shape;
+  for (OpFoldResult size : op.getMixedSizes()) {
+    if (auto value = dyn_cast<Value>(size))
+      shape.push_back(frame.tensor(value).integers()[0]);
+    else
+      shape.push_back(cast<IntegerAttr>(cast<Attribute>(size)).getInt());
+  }
+  bool real = isa<FloatType>(op.getType().getElementType());
+  frame.set(op.getResult(), real ? Tensor::zeros(shape) : Tensor::integerZeros(shape));
+  return success();
+}
+
+LogicalResult reference::evaluate(tensor::CastOp op, Frame &frame) {
+  const Tensor &source = frame.tensor(op.getSource());
+  if (auto type = dyn_cast<RankedTensorType>(op.getType()))
+    for (auto [size, expected] : llvm::zip(source.shape, type.getShape()))
+      if (expected != ShapedType::kDynamic && size != expected)
+        return frame.fail(op, "source has shape " + shapeText(source.shape));
+  frame.set(op.getResult(), frame.get(op.getSource()));
+  return success();
+}
+
+LogicalResult reference::evaluate(tensor::ConcatOp op, Frame &frame) {
+  int64_t dim = op.getDim(), start = 0;
+  std::vector<int64_t> shape = frame.tensor(op.getInputs()[0]).shape;
+  shape[dim] = 0;
+  for (Value input : op.getInputs())
+    shape[dim] += frame.tensor(input).shape[dim];
+  Tensor result = Tensor::zeros(shape);
+  std::vector<int64_t> strides = stridesOf(shape);
+  for (Value value : op.getInputs()) {
+    const Tensor &input = frame.tensor(value);
+    if (input.isInteger())
+      return frame.fail(op, "the interpreter concatenates only floating-point tensors");
+    for (auto [d, size] : llvm::enumerate(input.shape))
+      if (static_cast<int64_t>(d) != dim && size != shape[d])
+        return frame.fail(op, "an input has shape " + shapeText(input.shape));
+    forEachIndex(input.shape, [&](ArrayRef<int64_t> index, int64_t position) {
+      result.reals()[positionOf(index, strides) + start * strides[dim]] = input.reals()[position];
+    });
+    start += input.shape[dim];
+  }
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
+  const Tensor &source = frame.tensor(op.getSource());
+  if (source.isInteger() || !op.getOffsets().empty() || !op.getSizes().empty() ||
+      !op.getStrides().empty())
+    return frame.fail(op, "the interpreter slices only floating-point tensors, statically");
+  std::vector<int64_t> strides = stridesOf(source.shape);
+  int64_t start = positionOf(op.getStaticOffsets(), strides);
+  for (auto [stride, step] : llvm::zip(strides, op.getStaticStrides()))
+    stride *= step;
+  // Unit dimensions that the result drops do not change the row-major order.
+  Tensor result = Tensor::zeros(op.getType().getShape().vec());
+  forEachIndex(op.getStaticSizes(), [&](ArrayRef<int64_t> index, int64_t position) {
+    result.reals()[position] = source.reals()[start + positionOf(index, strides)];
+  });
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+/// Visits every element of the packed tensor with its position there and in the
+/// unpacked tensor, -1 in the padding. OpTy: linalg.pack or linalg.unpack.
+template <typename OpTy>
+static void forEachPacked(OpTy op, ArrayRef<int64_t> packed, ArrayRef<int64_t> plain,
+                          llvm::function_ref<void(int64_t, int64_t)> visit) {
+  std::vector<int64_t> strides = stridesOf(plain);
+  ArrayRef<int64_t> order = op.getOuterDimsPerm(), tiled = op.getInnerDimsPos();
+  size_t rank = plain.size();
+  forEachIndex(packed, [&](ArrayRef<int64_t> index, int64_t position) {
+    std::vector<int64_t> place(rank);
+    for (size_t d = 0; d < rank; ++d)
+      place[order.empty() ? d : order[d]] = index[d];
+    for (auto [i, dim] : llvm::enumerate(tiled))
+      place[dim] = place[dim] * packed[rank + i] + index[rank + i];
+    bool inside = llvm::all_of(llvm::zip(place, plain),
+                               [](auto pair) { return std::get<0>(pair) < std::get<1>(pair); });
+    visit(position, inside ? positionOf(place, strides) : -1);
+  });
+}
+
+LogicalResult reference::evaluate(linalg::PackOp op, Frame &frame) {
+  if (!isa<RankedTensorType>(op.getSource().getType()))
+    return frame.fail(op, "the interpreter packs only tensors");
+  const Tensor &source = frame.tensor(op.getSource());
+  Tensor result = Tensor::zeros(frame.tensor(op.getDest()).shape);
+  const Tensor *padding = frame.optional(op.getPaddingValue());
+  bool unpadded = false;
+  forEachPacked(op, result.shape, source.shape, [&](int64_t packed, int64_t plain) {
+    unpadded |= plain < 0 && !padding;
+    result.reals()[packed] = plain >= 0 ? source.reals()[plain] : padding ? padding->reals()[0] : 0;
+  });
+  if (unpadded)
+    return frame.fail(op, "tiles do not divide the source and there is no padding value");
+  frame.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(linalg::UnPackOp op, Frame &frame) {
+  if (!isa<RankedTensorType>(op.getSource().getType()))
+    return frame.fail(op, "the interpreter unpacks only tensors");
+  const Tensor &source = frame.tensor(op.getSource());
+  Tensor result = Tensor::zeros(frame.tensor(op.getDest()).shape);
+  forEachPacked(op, source.shape, result.shape, [&](int64_t packed, int64_t plain) {
+    if (plain >= 0)
+      result.reals()[plain] = source.reals()[packed];
+  });
+  frame.set(op->getResult(0), std::move(result));
+  return success();
+}

@@ -1,0 +1,55 @@
+//===- Bert.cpp - BERT (Devlin et al. 2019) -------------------------------===//
+#include "models/BertLike.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+static const MaskedLmNames maskedLmNames = {
+    "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm",
+    "cls.predictions.decoder", "cls.predictions.bias", "bert.embeddings.word_embeddings"};
+
+void transformer::buildBert(Import &import) {
+  Config &config = import.config;
+  BertConfig bert = BertConfig::read(config, /*vocabSize=*/30522, /*types=*/2);
+  int64_t labels = config.labels();
+  StringRef head = import.head;
+  if (head == "ForQuestionAnswering" && labels != 2)
+    config.fail("num_labels", "2 for question answering", Twine(labels));
+  if (!config.ok())
+    return;
+
+  ModelBuilder &model = import.model;
+  bool baseModel = head == "Model";
+  model.aliases = {"bert.",
+                   !baseModel,
+                   {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+  bool predicts = head == "ForMaskedLM" || head == "ForPreTraining";
+  if (predicts)
+    declareTiedEmbedding(model, bert, maskedLmNames);
+  StringRef base = baseModel ? "" : "bert.";
+  BertEncoder encoder =
+      buildBertEncoder(model, bert, base, {bert.positions, model.missing(DefaultKind::Columns)});
+  auto [hidden, sequences] = encoder;
+
+  Body &body = model.entry();
+  if (baseModel)
+    return buildBertBaseModel(import, bert, encoder, bert.positions);
+  if (predicts) {
+    Value logits = buildMaskedLmHead(model, bert, bert.activation, maskedLmNames, hidden);
+    model.output(head == "ForMaskedLM" ? "logits" : "prediction_logits",
+                 body.unpack(logits, sequences, "logits"));
+  }
+  if (head == "ForPreTraining")
+    model.output(
+        "seq_relationship_logits",
+        body.linear(buildBertPooler(model, bert, base, encoder), "cls.seq_relationship", 2),
+        {"batch"});
+  if (head == "ForSequenceClassification")
+    model.output("logits",
+                 body.linear(buildBertPooler(model, bert, base, encoder), "classifier", labels),
+                 {"batch"});
+  if (head == "ForTokenClassification")
+    buildTokenClassification(import, labels, hidden, sequences);
+  if (head == "ForQuestionAnswering")
+    buildQuestionAnswering(import, hidden, sequences);
+}

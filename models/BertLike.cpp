@@ -1,0 +1,133 @@
+//===- BertLike.cpp - the encoder that BERT and RoBERTa share -------------===//
+#include "models/BertLike.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+BertConfig BertConfig::read(Config &config, int64_t vocabSize, int64_t types) {
+  BertConfig result;
+  result.vocabSize = config.size({"vocab_size"}, vocabSize, Config::maxVocabulary);
+  result.width = config.size({"hidden_size"}, 768);
+  result.layers = config.size({"num_hidden_layers"}, 12, Config::maxLayers);
+  result.heads = config.size({"num_attention_heads"}, 12);
+  result.ffnWidth = config.size({"intermediate_size"}, 3072);
+  result.positions = config.size({"max_position_embeddings"}, 512, Config::maxPositions);
+  result.types = config.size({"type_vocab_size"}, types);
+  result.activation = config.activation({"hidden_act"}, "gelu");
+  result.norm = {config.number({"layer_norm_eps"}, 1e-12)};
+  result.init = {config.number({"initializer_range"}, 0.02)};
+  result.tied = config.flag({"tie_word_embeddings"}, true);
+  config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
+  config.refuseOther("position_embedding_type", "absolute");
+  config.refuseFlag("is_decoder");
+  config.refuseFlag("add_cross_attention");
+  return result;
+}
+
+/// One encoder layer, post-norm.
+static Layer makeLayer(ModelBuilder &model, const BertConfig &config) {
+  Type rows = model.entry().rows(config.width);
+  return model.layer(
+      "encoder_layer", {{"x", rows}, {"sequences", model.sequencesType()}}, config.init,
+      [&](Body &body, ValueRange arguments) {
+        Value x = arguments[0];
+        Value attention =
+            body.multiHeadAttention(x, arguments[1],
+                                    {"attention.self.query", "attention.self.key",
+                                     "attention.self.value", "attention.output.dense"},
+                                    {config.heads});
+        Value attended = body.layerNorm(body.add(attention, x, "residual"),
+                                        "attention.output.LayerNorm", config.norm);
+        Value ffn = body.feedForward(config.activation, attended, "intermediate.dense",
+                                     "output.dense", config.ffnWidth);
+        return body.layerNorm(body.add(ffn, attended, "residual"), "output.LayerNorm", config.norm);
+      });
+}
+
+BertEncoder transformer::buildBertEncoder(ModelBuilder &model, const BertConfig &config,
+                                          StringRef base, const BertPositions &positions) {
+  auto name = [&](StringRef part) { return (base + part).str(); };
+  Value ids = model.input({"input_ids", {}, config.vocabSize, positions.maxLength});
+  Value mask = model.input({"attention_mask", model.missing(DefaultKind::Ones)});
+  Value types = model.input({"token_type_ids", model.missing(DefaultKind::Zeros), config.types});
+  Value places = model.input({"position_ids", positions.missing, config.positions});
+  SmallVector<Value> packed = model.pack({ids, types, places}, mask);
+
+  Body &body = model.entry();
+  body.init = config.init;
+  Value words =
+      body.embedding(packed[0], name("embeddings.word_embeddings"), config.vocabSize, config.width);
+  Value segments = body.embedding(packed[1], name("embeddings.token_type_embeddings"), config.types,
+                                  config.width);
+  Value where = body.embedding(packed[2], name("embeddings.position_embeddings"), config.positions,
+                               config.width);
+  Value sum = body.add(body.add(words, segments, "embeddings"), where, "embeddings");
+  Value hidden = body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm);
+
+  Layer layer = makeLayer(model, config);
+  for (int64_t i = 0; i < config.layers; ++i)
+    hidden = model.call(layer, name("encoder.layer.") + std::to_string(i), {hidden, packed[3]});
+  return {hidden, packed[3]};
+}
+
+Value transformer::buildBertPooler(ModelBuilder &model, const BertConfig &config, StringRef base,
+                                   const BertEncoder &encoder) {
+  Body &body = model.entry();
+  Value first = body.firstToken(encoder.hidden, encoder.sequences);
+  Value dense = body.linear(first, (base + "pooler.dense").str(), config.width);
+  return body.activation(ActivationKind::Tanh, dense);
+}
+
+void transformer::buildBertBaseModel(Import &import, const BertConfig &config,
+                                     const BertEncoder &encoder, int64_t maxLength) {
+  ModelBuilder &model = import.model;
+  model.output("last_hidden_state",
+               model.entry().unpack(encoder.hidden, encoder.sequences, "last_hidden_state"));
+  if (!import.checkpoint.lacks("pooler.dense.weight"))
+    model.output("pooler_output", buildBertPooler(model, config, "", encoder), {"batch"});
+  addEmbedding(import, maxLength);
+}
+
+void transformer::declareTiedEmbedding(ModelBuilder &model, const BertConfig &config,
+                                       const MaskedLmNames &names) {
+  auto type =
+      RankedTensorType::get({config.vocabSize, config.width}, Float32Type::get(model.getContext()));
+  if (config.tied)
+    model.declare(names.embedding + ".weight", type, config.init.embedding(model.getContext()),
+                  {names.decoder + ".weight"});
+}
+
+Value transformer::buildMaskedLmHead(ModelBuilder &model, const BertConfig &config,
+                                     ActivationKind activation, const MaskedLmNames &names,
+                                     Value hidden) {
+  Body &body = model.entry();
+  Value x = body.linear(hidden, names.dense, config.width);
+  x = body.layerNorm(body.activation(activation, x), names.norm, config.norm);
+  // A tied decoder has the module's own bias; an untied one is a Linear of its
+  // own. Files of transformers 4 hold both biases, with the same values.
+  std::string ownBias = names.decoder + ".bias";
+  std::string bias = config.tied ? names.tiedBias : ownBias;
+  InitAttr zeros = makeInit(model.getContext(), InitKind::Zeros);
+  auto biasType = RankedTensorType::get({config.vocabSize}, Float32Type::get(model.getContext()));
+  if (ownBias != names.tiedBias)
+    model.declare(bias, biasType, zeros, {config.tied ? ownBias : names.tiedBias});
+  Value matrix =
+      body.weight((config.tied ? names.embedding : names.decoder) + ".weight",
+                  {config.vocabSize, config.width}, config.init.embedding(model.getContext()));
+  return body.linear(x, matrix, body.weight(bias, {config.vocabSize}, zeros), WeightLayout::OutIn,
+                     "logits");
+}
+
+void transformer::buildTokenClassification(Import &import, int64_t labels, Value hidden,
+                                           Value sequences) {
+  Body &body = import.model.entry();
+  Value logits = body.linear(hidden, "classifier", labels);
+  import.model.output("logits", body.unpack(logits, sequences, "logits"));
+}
+
+void transformer::buildQuestionAnswering(Import &import, Value hidden, Value sequences) {
+  Body &body = import.model.entry();
+  Value logits = body.linear(hidden, "qa_outputs", 2);
+  import.model.output("start_logits", body.unpack(logits, sequences, "start_logits", 0));
+  import.model.output("end_logits", body.unpack(logits, sequences, "end_logits", 1));
+}

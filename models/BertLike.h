@@ -1,0 +1,70 @@
+//===- BertLike.h - the encoder that BERT and RoBERTa share ---------------===//
+#ifndef MODELS_BERTLIKE_H
+#define MODELS_BERTLIKE_H
+
+#include "models/Family.h"
+
+namespace mlir::transformer {
+
+/// The fields of a BERT-like configuration.
+struct BertConfig {
+  int64_t vocabSize, width, layers, heads, ffnWidth, positions, types;
+  ActivationKind activation;
+  Norm norm;
+  InitScheme init;
+  bool tied;
+
+  static BertConfig read(Config &config, int64_t vocabSize, int64_t types);
+};
+
+/// A built encoder.
+struct BertEncoder {
+  Value hidden, sequences;
+};
+
+/// How long sequences may be, and the positions of a missing `position_ids`.
+struct BertPositions {
+  int64_t maxLength;
+  DefaultAttr missing;
+};
+
+/// Embeddings and layers, their names behind `base` ("bert." or nothing).
+BertEncoder buildBertEncoder(ModelBuilder &model, const BertConfig &config, llvm::StringRef base,
+                             const BertPositions &positions);
+
+/// tanh(dense(first token)).
+Value buildBertPooler(ModelBuilder &model, const BertConfig &config, llvm::StringRef base,
+                      const BertEncoder &encoder);
+
+/// The base model's outputs `last_hidden_state` and, unless the checkpoint has
+/// none, `pooler_output`; also says how texts are embedded.
+void buildBertBaseModel(Import &import, const BertConfig &config, const BertEncoder &encoder,
+                        int64_t maxLength);
+
+/// Names of the parameters of a masked-LM head.
+struct MaskedLmNames {
+  std::string dense, norm, decoder;
+  /// The decoder's bias when the decoder is tied to the embedding.
+  std::string tiedBias;
+  /// The embedding that a tied decoder uses.
+  std::string embedding;
+};
+
+/// Declares a tied embedding with the decoder's name as an alias; to be called
+/// before the encoder is built.
+void declareTiedEmbedding(ModelBuilder &model, const BertConfig &config,
+                          const MaskedLmNames &names);
+
+/// Logits `[tokens, vocabulary]`: decoder(norm(activation(dense(x)))).
+Value buildMaskedLmHead(ModelBuilder &model, const BertConfig &config, ActivationKind activation,
+                        const MaskedLmNames &names, Value hidden);
+
+/// `classifier` on every token.
+void buildTokenClassification(Import &import, int64_t labels, Value hidden, Value sequences);
+
+/// `qa_outputs` on every token: `start_logits` and `end_logits`.
+void buildQuestionAnswering(Import &import, Value hidden, Value sequences);
+
+} // namespace mlir::transformer
+
+#endif // MODELS_BERTLIKE_H

@@ -1,0 +1,62 @@
+//===- BertPytorch.cpp - the pre-norm BERT --------------------------------===//
+#include "models/Family.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+/// a_2 * (x - mean) / (std + eps) + b_2.
+static constexpr Norm norm = {1e-6, /*unbiased=*/true, /*epsOutside=*/true, "a_2", "b_2"};
+
+/// Segments 1 and 2; 0 is padding.
+static constexpr int64_t segments = 3;
+
+static Layer makeLayer(ModelBuilder &model, int64_t width, int64_t heads) {
+  Type rows = model.entry().rows(width);
+  return model.layer("encoder_layer", {{"x", rows}, {"sequences", model.sequencesType()}},
+                     InitScheme{}, [&](Body &body, ValueRange arguments) {
+                       Value x = arguments[0];
+                       Value attention = body.multiHeadAttention(
+                           body.layerNorm(x, "input_sublayer.norm", norm), arguments[1],
+                           {"attention.linear_layers.0", "attention.linear_layers.1",
+                            "attention.linear_layers.2", "attention.output_linear"},
+                           {heads});
+                       Value attended = body.add(x, attention, "residual");
+                       Value ffn =
+                           body.feedForward(ActivationKind::GeluTanh,
+                                            body.layerNorm(attended, "output_sublayer.norm", norm),
+                                            "feed_forward.w_1", "feed_forward.w_2", 4 * width);
+                       return body.add(attended, ffn, "residual");
+                     });
+}
+
+void transformer::buildBertPytorch(Import &import) {
+  Config &config = import.config;
+  int64_t vocabSize = config.size({"vocab_size"}, std::nullopt, Config::maxVocabulary);
+  int64_t width = config.size({"hidden"}, 768);
+  int64_t layers = config.size({"n_layers"}, 12, Config::maxLayers);
+  int64_t heads = config.size({"attn_heads"}, 12);
+  int64_t maxLength = config.size({"max_len"}, 512, Config::maxPositions);
+  config.checkHeads("hidden", width, "attn_heads", heads);
+  if (width == 1)
+    config.fail("hidden", "at least 2 for an unbiased variance", "1");
+  if (!config.ok())
+    return;
+
+  ModelBuilder &model = import.model;
+  model.aliases.prefix = "bert."; // the class with the training heads holds the model as `bert`
+  Value ids = model.input({"input_ids", {}, vocabSize, maxLength});
+  Value mask = model.input({"attention_mask", model.missing(DefaultKind::Greater, "input_ids", 0)});
+  Value types = model.input({"token_type_ids", model.missing(DefaultKind::Zeros), segments});
+  Value places = model.input({"position_ids", model.missing(DefaultKind::Columns), maxLength});
+  SmallVector<Value> packed = model.pack({ids, types, places}, mask);
+
+  Body &body = model.entry();
+  Value words = body.embedding(packed[0], "embedding.token", vocabSize, width);
+  Value placed = body.add(words, body.sinusoids(packed[2], width, maxLength), "embeddings");
+  Value hidden = body.add(placed, body.embedding(packed[1], "embedding.segment", segments, width),
+                          "embeddings");
+  Layer layer = makeLayer(model, width, heads);
+  for (int64_t i = 0; i < layers; ++i)
+    hidden = model.call(layer, "transformer_blocks." + std::to_string(i), {hidden, packed[3]});
+  model.output("last_hidden_state", body.unpack(hidden, packed[3], "last_hidden_state"));
+}

@@ -1,0 +1,111 @@
+//===- Builder.h - builds the module of a model ---------------------------===//
+#ifndef MODELS_BUILDER_H
+#define MODELS_BUILDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "models/Body.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::transformer {
+
+/// How names differ between checkpoints of a family.
+struct AliasRule {
+  /// The base model's prefix ("bert."), written in front of its parameters when
+  /// a head stands beside it.
+  std::string prefix;
+  /// Whether this model's own names have the prefix.
+  bool prefixed = false;
+  /// Endings that other checkpoints write differently: ("LayerNorm.weight", "LayerNorm.gamma").
+  SmallVector<std::pair<std::string, std::string>> endings;
+
+  /// The other names of a parameter, in the order in which to look for them.
+  SmallVector<std::string> aliases(llvm::StringRef name) const;
+};
+
+/// An input `[batch, sequence]` of the entry point.
+struct Input {
+  std::string name;
+  /// How it is made when it is missing; null: it must be given.
+  DefaultAttr missing = {};
+  /// Every value is in `[0, high)`; 0: any value.
+  int64_t high = 0;
+  /// The longest sequence; 0: any.
+  int64_t maxLength = 0;
+  /// The second dimension is "decoder_sequence" instead of "sequence".
+  bool decoder = false;
+};
+
+/// A function for all layers of one kind.
+struct Layer {
+  struct Weight {
+    std::string name;
+    RankedTensorType type;
+    InitAttr init;
+  };
+  func::FuncOp function;
+  /// The weights that follow the function's own arguments.
+  SmallVector<Weight> weights;
+};
+
+/// Builds a module: parameters, layer functions and the entry point `forward`.
+class ModelBuilder {
+public:
+  ModelBuilder(MLIRContext &context, llvm::StringRef modelType);
+
+  AliasRule aliases;
+
+  /// The entry point's body; weights are parameters by their full names.
+  Body &entry() { return *entryBody; }
+
+  Value input(const Input &input);
+  void output(llvm::StringRef name, Value value, llvm::ArrayRef<llvm::StringRef> dims = {});
+  /// Drops padding; the packed inputs, then the sequences, of which `side`
+  /// ("decoder_") is part of the name.
+  SmallVector<Value> pack(ArrayRef<Value> inputs, Value mask, llvm::StringRef side = "");
+
+  /// A default that compares another input, or that stands alone.
+  DefaultAttr missing(DefaultKind kind, llvm::StringRef input = {}, int64_t value = 0);
+
+  /// Defines a private function of `x` and further arguments; `write` gives the
+  /// result, which has the type of `x`.
+  using Argument = std::pair<llvm::StringRef, Type>;
+  Layer layer(llvm::StringRef name, ArrayRef<Argument> arguments, InitScheme init,
+              llvm::function_ref<Value(Body &, ValueRange)> write);
+  /// Calls a layer with the parameters whose names begin with `scope`.
+  Value call(const Layer &layer, llvm::StringRef scope, ValueRange arguments,
+             llvm::StringRef name = "hidden");
+
+  /// Declares a parameter that may be stored under further names.
+  void declare(llvm::StringRef name, RankedTensorType type, InitAttr init,
+               ArrayRef<std::string> otherNames = {});
+
+  void setAttribute(llvm::StringRef name, Attribute value) {
+    module->getOperation()->setAttr(name, value);
+  }
+
+  Type sequencesType() const { return SequencesType::get(context); }
+  MLIRContext *getContext() const { return context; }
+
+  /// Completes and verifies the module; null and a message if it is not valid,
+  /// which is an error of the family's builder.
+  OwningOpRef<ModuleOp> finish(std::string &error);
+
+private:
+  Value readParameter(llvm::StringRef name, RankedTensorType type, InitAttr init);
+
+  MLIRContext *context;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp forward;
+  /// Parameters stand in front of it.
+  Operation *firstFunction;
+  std::unique_ptr<Body> entryBody;
+  llvm::StringSet<> declared;
+  SmallVector<Value> outputs;
+  SmallVector<DictionaryAttr> outputAttributes;
+};
+
+} // namespace mlir::transformer
+
+#endif // MODELS_BUILDER_H

@@ -1,0 +1,164 @@
+//===- Config.cpp - fields of a config.json -------------------------------===//
+#include "models/Config.h"
+#include "models/Json.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+struct Config::Fields {
+  Json object;
+
+  /// The field under the first of `keys` that is there and not null.
+  std::pair<StringRef, const Json *> find(Keys keys) const {
+    for (StringRef key : keys)
+      if (auto it = object.find(key.str()); it != object.end() && !it->is_null())
+        return {key, &*it};
+    return {*keys.begin(), nullptr};
+  }
+};
+
+Config::Config(std::string path, std::unique_ptr<Fields> fields)
+    : path(std::move(path)), fields(std::move(fields)) {}
+Config::Config(Config &&) noexcept = default;
+Config::~Config() = default;
+
+std::optional<Config> Config::load(StringRef file, std::string &error) {
+  std::optional<Json> json = readJson(file, error);
+  if (!json)
+    return std::nullopt;
+  if (!json->is_object()) {
+    error = (file + ": expected a JSON object, found " + describe(*json)).str();
+    return std::nullopt;
+  }
+  return Config(file.str(), std::make_unique<Fields>(Fields{std::move(*json)}));
+}
+
+void Config::fail(StringRef key, const Twine &expected, const Twine &found) {
+  if (ok())
+    message = (path + ": '" + key + "': expected " + expected + ", found " + found).str();
+}
+
+void Config::failText(StringRef key, const Twine &expected, StringRef found) {
+  fail(key, expected, describe(Json(found.str())));
+}
+
+bool Config::has(Keys keys) const { return fields->find(keys).second != nullptr; }
+
+int64_t Config::integer(Keys keys, std::optional<int64_t> defaultValue, int64_t low, int64_t high) {
+  auto [key, value] = fields->find(keys);
+  std::string expected = ("an integer in [" + Twine(low) + ", " + Twine(high - 1) + "]").str();
+  if (!value) {
+    if (!defaultValue)
+      fail(key, expected, "no such field");
+    return defaultValue.value_or(low);
+  }
+  // Numbers above int64's range are unsigned and larger than any limit.
+  bool fits = value->is_number_integer() &&
+              (!value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t(INT64_MAX));
+  int64_t number = fits ? value->get<int64_t>() : low;
+  if (fits && number >= low && number < high)
+    return number;
+  fail(key, expected, describe(*value));
+  return defaultValue.value_or(low);
+}
+
+int64_t Config::size(Keys keys, std::optional<int64_t> defaultValue, int64_t max) {
+  return integer(keys, defaultValue, 1, max + 1);
+}
+
+double Config::number(Keys keys, double defaultValue) {
+  auto [key, value] = fields->find(keys);
+  if (!value)
+    return defaultValue;
+  if (value->is_number() && std::isfinite(value->get<double>()) && value->get<double>() >= 0)
+    return value->get<double>();
+  fail(key, "a number that is not negative", describe(*value));
+  return defaultValue;
+}
+
+bool Config::flag(Keys keys, bool defaultValue) {
+  auto [key, value] = fields->find(keys);
+  if (!value)
+    return defaultValue;
+  if (value->is_boolean())
+    return value->get<bool>();
+  fail(key, "true or false", describe(*value));
+  return defaultValue;
+}
+
+std::string Config::text(Keys keys, StringRef defaultValue) {
+  auto [key, value] = fields->find(keys);
+  if (!value)
+    return defaultValue.str();
+  if (value->is_string())
+    return value->get<std::string>();
+  fail(key, "a string", describe(*value));
+  return defaultValue.str();
+}
+
+ActivationKind Config::activation(Keys keys, StringRef defaultValue) {
+  std::string name = text(keys, defaultValue);
+  auto kind = llvm::StringSwitch<std::optional<ActivationKind>>(name)
+                  .Case("relu", ActivationKind::Relu)
+                  .Cases({"gelu", "gelu_python"}, ActivationKind::Gelu)
+                  .Cases({"gelu_new", "gelu_fast", "gelu_accurate", "gelu_pytorch_tanh",
+                          "gelu_python_tanh"},
+                         ActivationKind::GeluTanh)
+                  .Cases({"silu", "swish"}, ActivationKind::Silu)
+                  .Case("quick_gelu", ActivationKind::QuickGelu)
+                  .Case("tanh", ActivationKind::Tanh)
+                  .Default(std::nullopt);
+  if (!kind)
+    failText(fields->find(keys).first,
+             "one of relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish, quick_gelu, "
+             "tanh",
+             name);
+  return kind.value_or(ActivationKind::Gelu);
+}
+
+int64_t Config::labels() {
+  auto [key, value] = fields->find({"id2label"});
+  if (!value)
+    return size({"num_labels"}, 2);
+  if (value->is_object() && !value->empty() && value->size() <= size_t(maxWidth))
+    return value->size();
+  fail(key, "an object with a name for each label", describe(*value));
+  return 2;
+}
+
+std::string Config::architecture() {
+  auto [key, value] = fields->find({"architectures"});
+  if (!value)
+    return "";
+  if (value->is_array() && value->empty())
+    return "";
+  if (value->is_array() && value->size() == 1 && value->front().is_string())
+    return value->front().get<std::string>();
+  fail(key, "a list of one name", describe(*value));
+  return "";
+}
+
+void Config::refuseFlag(StringRef key) {
+  if (flag({key}, false))
+    fail(key, "false (the option is not supported)", "true");
+}
+
+void Config::refuseOther(StringRef key, StringRef supported) {
+  std::string value = text({key}, supported);
+  if (value != supported)
+    failText(key, "\"" + supported + "\" (others are not supported)", value);
+}
+
+void Config::refuseContents(Keys keys) {
+  for (StringRef key : keys)
+    if (auto [name, value] = fields->find({key}); value && !value->empty())
+      fail(key, "nothing (the option is not supported)", describe(*value));
+}
+
+void Config::checkHeads(StringRef widthKey, int64_t width, StringRef headsKey, int64_t heads) {
+  if (width % heads)
+    fail(headsKey, "a number that divides " + widthKey + " = " + Twine(width), Twine(heads));
+}

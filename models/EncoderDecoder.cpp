@@ -1,0 +1,15 @@
+//===- EncoderDecoder.cpp - inputs of encoder-decoder models --------------===//
+#include "models/EncoderDecoder.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+Side transformer::buildSide(ModelBuilder &model, const SideInputs &inputs, bool decoder) {
+  std::string side = decoder ? "decoder_" : "";
+  Value ids = model.input({side + "input_ids", {}, inputs.vocabSize, inputs.maxLength, decoder});
+  Value mask = model.input({side + "attention_mask", inputs.mask, 0, 0, decoder});
+  Value positions = model.input(
+      {side + "position_ids", model.missing(DefaultKind::Columns), inputs.maxLength, 0, decoder});
+  SmallVector<Value> packed = model.pack({ids, positions}, mask, side);
+  return {packed[0], packed[1], packed[2]};
+}

@@ -1,0 +1,62 @@
+//===- Import.cpp - from a model definition to the transformer dialect ----===//
+#include "models/Import.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/OperationSupport.h"
+#include "models/Family.h"
+#include "models/Registry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void transformer::registerImportDialects(DialectRegistry &registry) {
+  registry
+      .insert<TransformerDialect, arith::ArithDialect, func::FuncDialect, tensor::TensorDialect>();
+}
+
+OpPrintingFlags transformer::importPrintingFlags() {
+  return OpPrintingFlags().printNameLocAsPrefix(true);
+}
+
+/// The configuration's path: `path` itself, or config.json in it.
+static std::string configPath(StringRef path) {
+  llvm::SmallString<128> file(path);
+  if (llvm::sys::fs::is_directory(path))
+    llvm::sys::path::append(file, "config.json");
+  return file.str().str();
+}
+
+FailureOr<OwningOpRef<ModuleOp>> transformer::importModel(StringRef path, MLIRContext &context,
+                                                          std::string &error) {
+  std::optional<Config> config = Config::load(configPath(path), error);
+  if (!config)
+    return failure();
+  context.loadDialect<TransformerDialect, arith::ArithDialect, func::FuncDialect,
+                      tensor::TensorDialect>();
+
+  // What no family supports, whatever its name.
+  config->refuseContents({"quantization_config", "pruned_heads"});
+  std::optional<FamilyChoice> choice = chooseFamily(*config);
+  if (!choice) {
+    error = config->error();
+    return failure();
+  }
+  StringRef directory = llvm::sys::path::parent_path(config->file());
+  Checkpoint checkpoint = Checkpoint::open(directory.empty() ? "." : directory);
+  ModelBuilder model(context, choice->family->modelType);
+  Import import{*config, checkpoint, choice->head, model};
+  choice->family->build(import);
+  if (!config->ok()) {
+    error = config->error();
+    return failure();
+  }
+  OwningOpRef<ModuleOp> module = model.finish(error);
+  if (!module) {
+    error = config->file() + ": the imported module is not valid: " + error;
+    return failure();
+  }
+  return module;
+}

@@ -1,0 +1,54 @@
+//===- OpenAIGpt.cpp - GPT (Radford et al. 2018) --------------------------===//
+#include "models/GptLike.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+/// This family's own table of activations, in which "gelu" is the tanh form.
+static ActivationKind readActivation(Config &config) {
+  std::string name = config.text({"afn"}, "gelu");
+  auto kind = llvm::StringSwitch<std::optional<ActivationKind>>(name)
+                  .Case("gelu", ActivationKind::GeluTanh)
+                  .Case("relu", ActivationKind::Relu)
+                  .Cases({"silu", "swish"}, ActivationKind::Silu)
+                  .Default(std::nullopt);
+  if (!kind)
+    config.failText("afn", "one of gelu, relu, silu, swish", name);
+  return kind.value_or(ActivationKind::GeluTanh);
+}
+
+/// One layer, post-norm.
+static Layer makeLayer(ModelBuilder &model, const GptConfig &config, ActivationKind activation) {
+  Type rows = model.entry().rows(config.width);
+  // Conv1D starts with 0.02, whatever initializer_range says.
+  InitScheme init = {0.02};
+  return model.layer(
+      "decoder_layer", {{"x", rows}, {"sequences", model.sequencesType()}}, init,
+      [&](Body &body, ValueRange arguments) {
+        Value x = arguments[0];
+        Value attention =
+            buildGptAttention(body, x, arguments[1], config, config.scale(), Value(), init);
+        Value attended = body.layerNorm(body.add(attention, x, "residual"), "ln_1", config.norm);
+        Value ffn = body.feedForward(activation, attended, "mlp.c_fc", "mlp.c_proj",
+                                     4 * config.width, WeightLayout::InOut);
+        return body.layerNorm(body.add(ffn, attended, "residual"), "ln_2", config.norm);
+      });
+}
+
+void transformer::buildOpenAIGpt(Import &import) {
+  GptConfig config = GptConfig::read(import.config, /*vocabSize=*/40478, /*positions=*/512);
+  ActivationKind activation = readActivation(import.config);
+  if (!import.config.ok())
+    return;
+  ModelBuilder &model = import.model;
+  bool baseModel = import.head == "Model";
+  model.aliases = {"transformer.", !baseModel, {}};
+  std::string base = baseModel ? "" : "transformer.";
+  auto [hidden, sequences] =
+      buildGptInputs(model, config, base + "tokens_embed", base + "positions_embed", !baseModel);
+  Layer layer = makeLayer(model, config, activation);
+  for (int64_t i = 0; i < config.layers; ++i)
+    hidden = model.call(layer, base + "h." + std::to_string(i), {hidden, sequences});
+  buildGptOutput(import, config, base + "tokens_embed", hidden, sequences);
+}

@@ -1,0 +1,56 @@
+//===- Roberta.cpp - RoBERTa (Liu et al. 2019) ----------------------------===//
+#include "models/BertLike.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+static const MaskedLmNames maskedLmNames = {"lm_head.dense", "lm_head.layer_norm",
+                                            "lm_head.decoder", "lm_head.bias",
+                                            "roberta.embeddings.word_embeddings"};
+
+void transformer::buildRoberta(Import &import) {
+  Config &config = import.config;
+  BertConfig bert = BertConfig::read(config, /*vocabSize=*/50265, /*types=*/2);
+  // Positions count from pad_token_id + 1, so the last ones of the table are the limit.
+  int64_t pad = config.integer({"pad_token_id"}, 1, 0, bert.vocabSize);
+  int64_t labels = config.labels();
+  int64_t maxLength = bert.positions - pad - 1;
+  StringRef head = import.head;
+  if (maxLength < 1)
+    config.fail("max_position_embeddings", "more than pad_token_id + 1 = " + Twine(pad + 1),
+                Twine(bert.positions));
+  if (head == "ForQuestionAnswering" && labels != 2)
+    config.fail("num_labels", "2 for question answering", Twine(labels));
+  if (!config.ok())
+    return;
+
+  ModelBuilder &model = import.model;
+  bool baseModel = head == "Model";
+  model.aliases = {"roberta.",
+                   !baseModel,
+                   {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+  if (head == "ForMaskedLM")
+    declareTiedEmbedding(model, bert, maskedLmNames);
+  BertEncoder encoder =
+      buildBertEncoder(model, bert, baseModel ? "" : "roberta.",
+                       {maxLength, model.missing(DefaultKind::CountNotEqual, "input_ids", pad)});
+  auto [hidden, sequences] = encoder;
+
+  Body &body = model.entry();
+  if (baseModel)
+    return buildBertBaseModel(import, bert, encoder, maxLength);
+  if (head == "ForMaskedLM") {
+    // This head's activation is gelu, whatever hidden_act says.
+    Value logits = buildMaskedLmHead(model, bert, ActivationKind::Gelu, maskedLmNames, hidden);
+    model.output("logits", body.unpack(logits, sequences, "logits"));
+  }
+  if (head == "ForSequenceClassification") {
+    Value dense = body.linear(body.firstToken(hidden, sequences), "classifier.dense", bert.width);
+    Value active = body.activation(ActivationKind::Tanh, dense);
+    model.output("logits", body.linear(active, "classifier.out_proj", labels), {"batch"});
+  }
+  if (head == "ForTokenClassification")
+    buildTokenClassification(import, labels, hidden, sequences);
+  if (head == "ForQuestionAnswering")
+    buildQuestionAnswering(import, hidden, sequences);
+}

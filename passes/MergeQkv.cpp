@@ -1,0 +1,124 @@
+//===- MergeQkv.cpp - one projection for queries, keys and values ---------===//
+#include "passes/Passes.h"
+#include "dialect/TransformerDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_MERGEQKVPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Linears that one product can replace, in the order q, k, v, and the op
+/// before which it can stand. Empty if there are none.
+struct Group {
+  SmallVector<LinearOp> linears;
+  Operation *insertion = nullptr;
+  explicit operator bool() const { return insertion != nullptr; }
+};
+
+bool areAlike(LinearOp a, LinearOp b) {
+  auto rows = [](LinearOp op) { return cast<RankedTensorType>(op.getType()).getDimSize(0); };
+  return a.getX() == b.getX() && a.getLayout() == b.getLayout() && !a.getBias() == !b.getBias() &&
+         rows(a) == rows(b) && a->getBlock() == b->getBlock() &&
+         a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
+}
+
+/// A place after every operand and before every use of `linears`: just before
+/// the last or the first of them. Null if neither is one.
+Operation *findInsertion(ArrayRef<LinearOp> linears, DominanceInfo &dominance) {
+  Operation *first = linears.front(), *last = linears.front();
+  for (LinearOp linear : linears) {
+    if (linear->isBeforeInBlock(first))
+      first = linear;
+    if (last->isBeforeInBlock(linear))
+      last = linear;
+  }
+  if (llvm::all_of(linears, [&](LinearOp linear) {
+        return llvm::all_of(linear->getUsers(), [&](Operation *user) {
+          return dominance.properlyDominates(last, user);
+        });
+      }))
+    return last;
+  if (llvm::all_of(linears, [&](LinearOp linear) {
+        return llvm::all_of(linear->getOperands(), [&](Value operand) {
+          return dominance.properlyDominates(operand, first);
+        });
+      }))
+    return first;
+  return nullptr;
+}
+
+/// The largest group of projections of `attention` that can be merged.
+Group findGroup(AttentionOp attention, DominanceInfo &dominance) {
+  SmallVector<LinearOp> linears;
+  for (Value value : {attention.getQ(), attention.getK(), attention.getV()})
+    if (auto linear = value.getDefiningOp<LinearOp>())
+      if (!llvm::is_contained(linears, linear))
+        linears.push_back(linear);
+  Group best;
+  for (LinearOp head : linears) {
+    SmallVector<LinearOp> alike =
+        llvm::filter_to_vector(linears, [&](LinearOp other) { return areAlike(head, other); });
+    if (alike.size() < 2 || alike.size() <= best.linears.size())
+      continue;
+    if (Operation *insertion = findInsertion(alike, dominance))
+      best = {alike, insertion};
+  }
+  return best;
+}
+
+void merge(Group &group) {
+  LinearOp head = group.linears.front();
+  SmallVector<Location> locations;
+  SmallVector<Value> weights, biases;
+  SmallVector<Type> types;
+  int64_t width = 0;
+  for (LinearOp linear : group.linears) {
+    locations.push_back(linear.getLoc());
+    weights.push_back(linear.getWeight());
+    if (linear.getBias())
+      biases.push_back(linear.getBias());
+    types.push_back(linear.getType());
+    width += widthOf(linear.getResult());
+  }
+  ImplicitLocOpBuilder builder(FusedLoc::get(head.getContext(), locations), group.insertion);
+  int64_t dim = head.getLayout() == WeightLayout::OutIn ? 0 : 1;
+  Value weight = tensor::ConcatOp::create(builder, dim, weights);
+  Value bias = biases.empty() ? Value() : Value(tensor::ConcatOp::create(builder, 0, biases));
+  auto rows = cast<RankedTensorType>(types.front());
+  auto merged = LinearOp::create(
+      builder, RankedTensorType::get({rows.getDimSize(0), width}, rows.getElementType()),
+      head.getX(), weight, bias, head.getLayoutAttr());
+  merged->setDiscardableAttrs(head->getDiscardableAttrDictionary());
+  auto split = SplitOp::create(builder, types, merged.getResult());
+  for (auto [linear, result] : llvm::zip_equal(group.linears, split.getResults())) {
+    linear.getResult().replaceAllUsesWith(result);
+    linear.erase();
+  }
+}
+
+struct MergeQkv : transformer::impl::MergeQkvPassBase<MergeQkv> {
+  void runOnOperation() override {
+    // Within a block only; the blocks themselves do not change.
+    auto &dominance = getAnalysis<DominanceInfo>();
+    SmallVector<AttentionOp> attentions;
+    getOperation()->walk([&](AttentionOp op) { attentions.push_back(op); });
+    for (AttentionOp attention : attentions)
+      if (Group group = findGroup(attention, dominance))
+        merge(group);
+    for (AttentionOp attention : attentions)
+      if (findGroup(attention, dominance)) {
+        attention.emitError() << "projections of " << attention->getName() << " were not merged";
+        return signalPassFailure();
+      }
+  }
+};
+
+} // namespace

@@ -1,0 +1,113 @@
+//===- ParameterAnalysis.cpp - what depends on parameters only ------------===//
+#include "passes/ParameterAnalysis.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// An op that stands for itself wherever it is cloned.
+bool isConstant(Operation *op) {
+  return op->hasTrait<OpTrait::ConstantLike>() ||
+         (isa<tensor::EmptyOp>(op) && op->getNumOperands() == 0);
+}
+
+/// Operands, and values that the regions of `op` capture.
+SmallVector<Value> inputsOf(Operation *op) {
+  SmallVector<Value> inputs(op->getOperands());
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  llvm::append_range(inputs, captured);
+  return inputs;
+}
+
+bool isStaticF32Tensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getElementType().isF32();
+}
+
+} // namespace
+
+bool ParameterAnalysis::isDerived(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return isDerived(op);
+  return arguments.contains(value);
+}
+
+bool ParameterAnalysis::isDerived(Operation *op) {
+  auto entry = known.find(op);
+  if (entry != known.end())
+    return entry->second;
+  auto compute = [&]() {
+    if (auto parameter = dyn_cast<GetParameterOp>(op))
+      return isSource(parameter);
+    if (isa<SinusoidalTableOp>(op))
+      return true;
+    if (op->getNumResults() == 0 || !llvm::all_of(op->getResultTypes(), isStaticF32Tensor) ||
+        !isMemoryEffectFree(op))
+      return false;
+    bool reachesParameter = false;
+    for (Value input : inputsOf(op)) {
+      if (isDerived(input))
+        reachesParameter = true;
+      else if (!input.getDefiningOp() || !isConstant(input.getDefiningOp()))
+        return false;
+    }
+    return reachesParameter;
+  };
+  bool derived = compute();
+  known[op] = derived;
+  return derived;
+}
+
+Operation *ParameterAnalysis::find(func::FuncOp function,
+                                   llvm::function_ref<bool(Operation *)> visit) {
+  Operation *found = nullptr;
+  function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (visit(op)) {
+      found = op;
+      return WalkResult::interrupt();
+    }
+    return isDerived(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+  return found;
+}
+
+ParameterAnalysis::Roots ParameterAnalysis::findRoots(func::FuncOp function) {
+  Roots roots;
+  find(function, [&](Operation *op) {
+    if (isDerived(op))
+      return false;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *source = operand.get().getDefiningOp();
+      if (source && isDerived(source))
+        roots[operand.get()].push_back(&operand);
+    }
+    return false;
+  });
+  return roots;
+}
+
+void transformer::collectSlice(Value root, llvm::SetVector<Operation *> &slice) {
+  Operation *op = root.getDefiningOp();
+  if (!op || slice.contains(op))
+    return;
+  for (Value input : inputsOf(op))
+    collectSlice(input, slice);
+  slice.insert(op);
+}
+
+void transformer::eraseDeadOps(func::FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : llvm::reverse(ops)) // users and nested ops first
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+bool transformer::isEntry(func::FuncOp function) {
+  return !function.isPrivate() || function->hasAttr(attr::entry);
+}

@@ -1,0 +1,20 @@
+//===- CpuFeatures.h - does this machine run that code? ---------*- C++ -*-===//
+#ifndef TRANSFORMER_RUNTIME_CPUFEATURES_H
+#define TRANSFORMER_RUNTIME_CPUFEATURES_H
+
+#include <string>
+#include <vector>
+
+namespace transformer::runtime {
+
+/// Those of `features` (LLVM's names: "avx2", "avx512f", "sse4.2") that this CPU or its operating
+/// system lacks, in the order given. A name that is not known counts as lacking, except tuning
+/// hints ("fast-...", "slow-...", "tuning-..."), which change no instruction.
+std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features);
+
+/// The processor's own name, for example "AMD EPYC 7R13"; may be empty.
+std::string cpuName();
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_CPUFEATURES_H

@@ -1,0 +1,21 @@
+//===- Error.cpp - text for error messages --------------------------------===//
+#include "runtime/Error.h"
+
+namespace transformer::runtime {
+
+std::string printable(const std::string &text, size_t maxLength) {
+  std::string result;
+  for (size_t i = 0; i < text.size() && i < maxLength; ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    result += byte < 0x20 || byte == 0x7F ? '?' : text[i];
+  }
+  if (text.size() > maxLength)
+    result += "...";
+  return result;
+}
+
+std::string shapeText(const std::vector<int64_t> &shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+} // namespace transformer::runtime

@@ -1,0 +1,41 @@
+//===- Error.h - the one exception of the runtime ---------------*- C++ -*-===//
+//
+// Everything that can go wrong with a user's files, options or machine is
+// thrown as an Error. Its message says what (file, tensor, field), what was
+// expected and what was found; the command line prints it as `error: ...`.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_ERROR_H
+#define TRANSFORMER_RUNTIME_ERROR_H
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace transformer::runtime {
+
+/// A failure that the user can act on. The message has at most three lines.
+class Error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws an Error with a message in fmt's format.
+template <typename... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Cuts text that comes from a file to a length fit for an error message and replaces bytes that
+/// would disturb a terminal.
+std::string printable(const std::string &text, size_t maxLength = 120);
+
+/// "[2, 128]".
+std::string shapeText(const std::vector<int64_t> &shape);
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_ERROR_H

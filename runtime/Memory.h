@@ -1,0 +1,77 @@
+//===- Memory.h - mapped files and aligned memory ---------------*- C++ -*-===//
+#ifndef TRANSFORMER_RUNTIME_MEMORY_H
+#define TRANSFORMER_RUNTIME_MEMORY_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace transformer::runtime {
+
+/// Every buffer that a module sees starts at a multiple of this many bytes.
+constexpr size_t bufferAlignment = 64;
+
+/// `size` rounded up to a multiple of bufferAlignment.
+constexpr size_t alignUp(size_t size) {
+  return (size + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+/// Memory that starts at a multiple of 64 bytes; uninitialised when small, zero and on huge pages
+/// (if the kernel gives any) when 2 MiB or larger. Owned, movable.
+class AlignedBuffer {
+public:
+  AlignedBuffer() = default;
+  /// Throws Error when there is no memory. A size of 0 is one byte.
+  explicit AlignedBuffer(size_t size);
+  AlignedBuffer(AlignedBuffer &&other) noexcept;
+  AlignedBuffer &operator=(AlignedBuffer &&other) noexcept;
+  ~AlignedBuffer();
+
+  char *data() const { return pointer; }
+  size_t size() const { return bytes; }
+
+private:
+  char *pointer = nullptr;
+  size_t bytes = 0;
+  size_t mapped = 0; // bytes of the mapping, 0 when from the heap
+};
+
+/// Scratch memory that only grows: `reserve` keeps no contents.
+class Arena {
+public:
+  /// At least `size` bytes, 64-byte aligned; valid until the next reserve.
+  void *reserve(size_t size);
+
+private:
+  AlignedBuffer buffer;
+};
+
+/// A file, or a part of it, mapped read-only. Movable.
+class MappedFile {
+public:
+  MappedFile() = default;
+  /// Maps `size` bytes from `offset` (any offset), or all that follow with size = npos.
+  /// Throws Error (naming the path) when the file cannot be read or is shorter.
+  explicit MappedFile(const std::string &path, uint64_t offset = 0, uint64_t size = npos);
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  ~MappedFile();
+
+  const char *data() const { return base + skip; }
+  uint64_t size() const { return bytes; }
+
+  /// Tells the kernel that [begin, begin + length) of data() is not needed soon. The contents
+  /// stay readable, but whole pages inside no longer count as this process' memory.
+  void release(uint64_t begin, uint64_t length) const;
+
+  static constexpr uint64_t npos = ~uint64_t(0);
+
+private:
+  char *base = nullptr;
+  uint64_t skip = 0; // from the page boundary to the offset asked for
+  uint64_t bytes = 0;
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_MEMORY_H

@@ -1,0 +1,94 @@
+//===- Module.cpp - a compiled module and a program made from it ----------===//
+#include "runtime/Module.h"
+
+#include "runtime/CpuFeatures.h"
+#include "runtime/Error.h"
+#include "runtime/Inputs.h"
+#include "runtime/Profile.h"
+
+#include <dlfcn.h>
+
+namespace transformer::runtime {
+
+Module::Module(const tr_module &abi, std::string path) : abi(&abi), file(std::move(path)) {
+  if (abi.magic != TR_MODULE_MAGIC)
+    fail("{}: not a compiled module: magic {:#010x}, expected {:#010x}", file, abi.magic,
+         TR_MODULE_MAGIC);
+  if (abi.abi_version != TR_ABI_VERSION)
+    fail("{}: the module has ABI version {}, this runtime {}: compile it again", file,
+         abi.abi_version, TR_ABI_VERSION);
+  info =
+      parseDescription(file, std::string(abi.description, abi.description_size), abi.num_functions);
+}
+
+Module Module::open(const std::string &path) { return Module(openAbi(path), path); }
+
+const tr_module &Module::openAbi(const std::string &path) {
+  // Without a slash dlopen would search the library path.
+  std::string target = path.find('/') == std::string::npos ? "./" + path : path;
+  if (!isFile(target))
+    fail("{}: no such file", path);
+  void *library = dlopen(target.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    fail("{}", printable(dlerror(), 400));
+  const void *symbol = dlsym(library, "transformer_module");
+  if (!symbol)
+    fail("{}: not a compiled module: no symbol transformer_module", path);
+  return *static_cast<const tr_module *>(symbol);
+}
+
+const EntryInfo &Module::entry(const std::string &name) const {
+  if (const EntryInfo *found = info.findEntry(name))
+    return *found;
+  std::vector<std::string> names;
+  for (const EntryInfo &entry : info.entries)
+    names.push_back(entry.name);
+  fail("{}: no entry point \"{}\", it has: {}", file, name, fmt::join(names, ", "));
+}
+
+void Module::checkCpu() const {
+  std::vector<std::string> missing = missingCpuFeatures(info.features);
+  if (!missing.empty())
+    fail("{}: compiled for {}, but this CPU ({}) lacks: {}\ncompile it again with --arch native "
+         "on this machine, or with --arch x86-64-v2",
+         file, info.arch.empty() ? "another CPU" : info.arch, cpuName(), fmt::join(missing, ", "));
+}
+
+Program::Program(const Module &module, Checkpoint weights)
+    : code(&module), parameters((module.checkCpu(), module), std::move(weights), arena) {}
+
+Call Program::prepare(const std::string &entry, TensorMap inputs) const {
+  return prepareCall(code->entry(entry), std::move(inputs));
+}
+
+void Program::execute(Call &call) {
+  ProfileScope scope("call");
+  std::vector<tr_tensor> io;
+  auto add = [&](Tensor &tensor) {
+    tr_tensor item{tensor.data<void>(), {1, 1, 1, 1}};
+    for (size_t d = 0; d < tensor.shape().size(); ++d)
+      item.sizes[d] = tensor.shape()[d];
+    io.push_back(item);
+  };
+  for (Tensor &tensor : call.inputs)
+    add(tensor);
+  for (Tensor &tensor : call.outputs)
+    add(tensor);
+  const tr_function &function = code->functions()[call.entry->function];
+  int64_t bytes = function.arena_bytes(parameters.slots(), io.data());
+  if (bytes < 0)
+    fail("{}: entry {} asks for {} bytes of scratch memory", code->path(), call.entry->name, bytes);
+  function.call(parameters.slots(), io.data(), arena.reserve(static_cast<size_t>(bytes)));
+  tr_scope(nullptr);
+}
+
+TensorMap Program::run(const std::string &entry, TensorMap inputs) {
+  Call call = prepare(entry, std::move(inputs));
+  execute(call);
+  TensorMap outputs;
+  for (size_t i = 0; i < call.outputs.size(); ++i)
+    outputs[call.entry->outputs[i].name] = std::move(call.outputs[i]);
+  return outputs;
+}
+
+} // namespace transformer::runtime

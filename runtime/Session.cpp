@@ -1,0 +1,69 @@
+//===- Session.cpp - what all subcommands share ---------------------------===//
+#include "runtime/Session.h"
+
+#include "runtime/AtomicFile.h"
+#include "runtime/Error.h"
+#include "runtime/ThreadPool.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace transformer::runtime {
+
+Checkpoint Session::openWeights() const {
+  if (!weights.empty())
+    return Checkpoint::open(weights);
+  if (auto embedded = findEmbeddedWeights(image))
+    return Checkpoint::openEmbedded(image, *embedded);
+  fail("no weights: give --weights model.safetensors (or its folder)");
+}
+
+Program Session::openProgram() const { return Program(*module, openWeights()); }
+
+Tokenizer Session::openTokenizer() const {
+  if (!tokenizer.empty())
+    return Tokenizer::open(tokenizer);
+  const std::string &own = module->description().tokenizer;
+  if (!own.empty())
+    return Tokenizer::parse(name + ": tokenizer", own);
+  if (weights.empty())
+    fail("no tokenizer: give --tokenizer tokenizer.json (or vocab.txt, or their folder)");
+  std::string folder = isDirectory(weights) ? weights : parentFolder(weights);
+  if (!isFile(folder + "/tokenizer.json") && !isFile(folder + "/vocab.txt"))
+    fail("{}: no tokenizer.json or vocab.txt beside the weights: give --tokenizer", folder);
+  return Tokenizer::open(folder);
+}
+
+void addWeights(CLI::App &app, Session &session) {
+  app.add_option("--weights,-w", session.weights,
+                 "model.safetensors, an index of shards, or the folder of either "
+                 "(default: the embedded weights)");
+}
+
+void addTokenizer(CLI::App &app, Session &session) {
+  app.add_option("--tokenizer", session.tokenizer,
+                 "tokenizer.json, vocab.txt or their folder "
+                 "(default: the embedded one, then the weights' folder)");
+}
+
+std::vector<std::string> readLines(const std::string &path) {
+  std::string text = readTextFile(path == "-" ? "/dev/stdin" : path);
+  std::vector<std::string> lines;
+  for (size_t start = 0; start < text.size();) {
+    size_t end = std::min(text.find('\n', start), text.size());
+    size_t length = end - start;
+    if (length > 0 && text[end - 1] == '\r')
+      --length;
+    lines.push_back(text.substr(start, length));
+    start = end + 1;
+  }
+  return lines;
+}
+
+void writeOut(const std::string &text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    fail("standard output: cannot write: {}", std::strerror(errno));
+}
+
+} // namespace transformer::runtime

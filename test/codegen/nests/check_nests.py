@@ -1,0 +1,271 @@
+"""Compares the loop nests of the kernels with double precision on random shapes
+and checks that a row's bits depend on nothing but the row and its sequence."""
+import sys
+
+import numpy as np
+
+import nests
+
+arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
+lanes = nests.vector_lanes(arch)
+panel = 2 * lanes
+random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+failures = 0
+
+
+def check(what, ok, note=""):
+    global failures
+    failures += not ok
+    print(f"{what}: {note}{'' if ok else '  FAILED'}")
+
+
+def normal(*shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def offsets(lengths):
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def garbage(*shape):
+    return np.full(shape, np.nan, np.float32)
+
+
+# Layer norm, embedding -------------------------------------------------------
+
+
+def exact_norm(x, gamma, beta, eps, unbiased, outside):
+    x = x.astype(np.float64)
+    variance = x.var(-1, keepdims=True, ddof=int(unbiased))
+    d = np.sqrt(variance) + eps if outside else np.sqrt(variance + eps)
+    return (x - x.mean(-1, keepdims=True)) / d * gamma + beta
+
+
+def norm_text(name, width, options, residual, total):
+    rows, vector = f"memref<?x{width}xf32>", f"memref<{width}xf32>"
+    return f"""
+func.func @{name}(%x: {rows}, %r: {rows}, %g: {vector}, %b: {vector}, %y: {rows}, %s: {rows}) {{
+  "transformer_kernel.layer_norm"(%x, {"%r, " * residual}%g, %b, %y{", %s" * total}) <{{{options}, operandSegmentSizes = array<i32: 1, {int(residual)}, 1, 1, {1 + total}>}}>
+    : ({rows}, {(rows + ", ") * residual}{vector}, {vector}, {rows}{(", " + rows) * total}) -> ()
+  return
+}}"""
+
+
+def check_norm():
+    cases = []
+    for i, width in enumerate([1, 3, 5, 8, 16, 33, 48, 64, 100, 768, 1030]):
+        residual, total = i % 3 > 0, i % 3 == 2
+        unbiased, outside = i % 2 == 1, i % 4 == 1
+        options = "eps = 1.0e-5 : f64" + ", unbiased" * unbiased + ", eps_outside" * outside
+        cases.append((f"norm{width}", width, options, residual, total, unbiased, outside))
+    library = nests.build("".join(norm_text(*c[:5]) for c in cases), arch)
+    for name, width, _, residual, total, unbiased, outside in cases:
+        for rows in (0, 1, 37):
+            x, r, g, b = normal(rows, width) + 3, normal(rows, width), normal(width), normal(width)
+            y, s = garbage(rows, width), garbage(rows, width)
+            nests.call(library[name], x, r, g, b, y, s)
+            summed = x + r if residual else x
+            want = exact_norm(summed, g, b, 1e-5, unbiased, outside)
+            error = np.abs(y - want).max(initial=0)
+            ok = error < 4e-6 or width < 8
+            if total:
+                ok &= np.array_equal(s, summed)
+            one = garbage(1, width)  # a row alone
+            if rows:
+                nests.call(library[name], x[5:6], r[5:6], g, b, one, garbage(1, width))
+                ok &= np.array_equal(one[0], y[5], equal_nan=True) if rows > 5 else True
+            alias = x.copy()
+            nests.call(library[name], alias, r, g, b, alias, s)
+            ok &= np.array_equal(alias, y, equal_nan=True)
+            check(f"layer_norm {width} rows {rows}", bool(ok), f"error {error:.1e}")
+
+
+def check_embedding():
+    for width, count, norm in ((5, 1, False), (16, 2, False), (100, 3, True), (768, 3, True)):
+        rows, table, vector = f"memref<?x{width}xf32>", f"memref<50x{width}xf32>", f"memref<{width}xf32>"
+        names = range(count)
+        scales = [8.0 if i == 0 else 1.0 for i in names]
+        text = f"""
+func.func @e({", ".join(f"%i{i}: memref<?xi64>, %t{i}: {table}" for i in names)}, %g: {vector}, %b: {vector}, %y: {rows}) {{
+  transformer_kernel.embedding ids({", ".join(f"%i{i}" for i in names)}) tables({", ".join(f"%t{i}" for i in names)})
+    {"norm(%g, %b)" if norm else ""} outs(%y) {{scales = array<f64: {", ".join(map(str, scales))}>, eps = 1.0e-12 : f64}}
+    : ({", ".join(["memref<?xi64>"] * count + [table] * count + [vector] * (2 * norm) + [rows])}) -> ()
+  return
+}}"""
+        library = nests.build(text, arch)
+        for tokens in (0, 1, 53):
+            ids = [random.integers(0, 50, tokens) for _ in names]
+            tables = [normal(50, width) for _ in names]
+            g, b, y = normal(width), normal(width), garbage(tokens, width)
+            nests.call(library["e"], *[a for pair in zip(ids, tables) for a in pair], g, b, y)
+            want = sum(s * t[i].astype(np.float64) for s, t, i in zip(scales, tables, ids))
+            if norm:
+                want = exact_norm(want, g, b, 1e-12, False, False)
+            error = np.abs(y - want).max(initial=0)
+            check(f"embedding {width}x{count} tokens {tokens}", error < 4e-6, f"error {error:.1e}")
+
+
+# Packing ---------------------------------------------------------------------
+
+
+def check_packing():
+    text = """
+func.func @count(%m: memref<?x?xi64>) -> index {
+  %n = transformer_kernel.count_tokens %m : memref<?x?xi64>
+  return %n : index
+}
+func.func @pack(%m: memref<?x?xi64>, %a: memref<?x?xi64>, %cu: memref<?xindex>, %rows: memref<?xindex>, %p: memref<?xi64>) {
+  transformer_kernel.pack_tokens ins(%m, %a) outs(%cu, %rows, %p)
+    : (memref<?x?xi64>, memref<?x?xi64>, memref<?xindex>, memref<?xindex>, memref<?xi64>) -> ()
+  return
+}
+func.func @unpack(%x: memref<?x21xf32>, %rows: memref<?xindex>, %y: memref<?x?x21xf32>, %c: memref<?x?xf32>) {
+  transformer_kernel.unpack_tokens ins(%x, %rows) outs(%y) : (memref<?x21xf32>, memref<?xindex>, memref<?x?x21xf32>) -> ()
+  transformer_kernel.unpack_tokens ins(%x, %rows) outs(%c) {column = 3 : i64} : (memref<?x21xf32>, memref<?xindex>, memref<?x?xf32>) -> ()
+  return
+}
+func.func @first(%x: memref<?x21xf32>, %cu: memref<?xindex>, %y: memref<?x21xf32>) {
+  transformer_kernel.first_token ins(%x, %cu) outs(%y) : (memref<?x21xf32>, memref<?xindex>, memref<?x21xf32>) -> ()
+  return
+}"""
+    library = nests.build(text, arch)
+    for batch, length, density in ((1, 1, 1), (3, 7, 0.5), (4, 700, 0.9), (5, 300, 0.02), (2, 9, 0), (0, 4, 1), (3, 0, 1)):
+        mask = (random.random((batch, length)) < density).astype(np.int64)
+        ids = random.integers(0, 1000, (batch, length))
+        tokens = int(mask.sum())
+        cu, rows, packed = np.full(batch + 1, -7), np.full(tokens, -7), np.full(tokens, -7)
+        ok = nests.call(library["count"], mask) == tokens
+        nests.call(library["pack"], mask, ids, cu, rows, packed)
+        places = np.flatnonzero(mask.reshape(-1))
+        ok &= np.array_equal(rows, places) and np.array_equal(packed, ids.reshape(-1)[places])
+        ok &= np.array_equal(cu, offsets(mask.sum(1)))
+        x, y, c, first = normal(tokens, 21), garbage(batch, length, 21), garbage(batch, length), garbage(batch, 21)
+        nests.call(library["unpack"], x, rows, y, c)
+        want = np.zeros((batch * length, 21), np.float32)
+        want[places] = x
+        ok &= np.array_equal(y.reshape(-1, 21), want) and np.array_equal(c.reshape(-1), want[:, 3])
+        nests.call(library["first"], x, cu, first)
+        ok &= all(np.array_equal(first[b], x[cu[b]] if cu[b] < cu[b + 1] else np.zeros(21)) for b in range(batch))
+        check(f"packing {batch}x{length} tokens {tokens}", bool(ok))
+
+
+def check_sinusoids():
+    text = "".join(f"""
+func.func @s{width}{layout}(%y: memref<?x{width}xf32>) {{
+  "transformer_kernel.sinusoidal_table"(%y) <{{layout = #transformer<sinusoid_layout {layout}>}}> : (memref<?x{width}xf32>) -> ()
+  return
+}}""" for width in (5, 64) for layout in ("interleaved", "halves"))
+    library = nests.build(text, arch)
+    for width in (5, 64):
+        pairs = (width + 1) // 2
+        angle = np.arange(515)[:, None] / np.power(10000.0, 2 * np.arange(pairs) / width)
+        for layout in ("interleaved", "halves"):
+            want = np.zeros((515, width))
+            if layout == "interleaved":
+                want[:, 0::2], want[:, 1::2] = np.sin(angle), np.cos(angle)[:, : width // 2]
+            else:
+                want[:, :pairs], want[:, pairs:] = np.sin(angle), np.cos(angle)[:, : width // 2]
+            y = garbage(515, width)
+            nests.call(library[f"s{width}{layout}"], y)
+            error = nests.ulps(y, want)
+            check(f"sinusoidal_table {width} {layout}", error <= 0.501, f"{error:.3f} ulp")
+
+
+# Attention -------------------------------------------------------------------
+
+
+def attention_text(heads, groups, dim, causal, cross, factor, stride, scale):
+    strided = f"strided<[{stride}, 1], offset: ?>"
+    q, kv = f"memref<?x{heads * dim}xf32, {strided}>", f"memref<?x{groups * dim}xf32, {strided}>"
+    out, panels = f"memref<?x{heads * dim}xf32>", f"memref<?x{groups}x{dim}x{panel}xf32>"
+    keys = "%ck" if cross else "%cq"
+    return f"""
+func.func @a(%q: {q}, %k: {kv}, %v: {kv}, %cq: memref<?xindex>, %ck: memref<?xindex>, %f: f32, %o: {out}, %p: {panels}) {{
+  transformer_kernel.attention ins(%q, %k, %v, %cq, {keys} {", scale_factor %f" if factor else ""}) outs(%o, %p)
+    {{num_heads = {heads} : i64, num_kv_heads = {groups} : i64, scale = {scale} : f64{", causal" * causal}}}
+    : ({q}, {kv}, {kv}, memref<?xindex>, memref<?xindex>, {"f32, " * factor}{out}, {panels}) -> ()
+  return
+}}"""
+
+
+class Attention:
+    def __init__(self, heads, groups, dim, causal, cross, factor, scale):
+        self.heads, self.groups, self.dim, self.causal, self.cross = heads, groups, dim, causal, cross
+        self.stride = (heads + 2 * groups) * dim + 3
+        self.scale, self.factor = scale, 0.7 if factor else 1.0
+        self.function = nests.build(attention_text(heads, groups, dim, causal, cross, factor, self.stride, scale), arch)["a"]
+
+    def rows(self, count):
+        """Rows with 3 columns of garbage behind q, k and v."""
+        return np.concatenate([normal(count, self.stride - 3), garbage(count, 3)], 1)
+
+    def columns(self, rows):
+        """q, k, v as columns of merged rows; NaN follows the last row in memory."""
+        memory = np.concatenate([rows.reshape(-1), garbage(64)])
+        view = memory[: rows.size].reshape(rows.shape)
+        h, g = self.heads * self.dim, self.groups * self.dim
+        return view[:, :h], view[:, h : h + g], view[:, h + g : h + 2 * g]
+
+    def __call__(self, rows, memory, query_lengths, key_lengths):
+        q = self.columns(rows)[0]
+        k, v = self.columns(memory)[1:]
+        cq, ck = offsets(query_lengths), offsets(key_lengths)
+        out = garbage(len(rows), self.heads * self.dim)
+        scratch = garbage(len(memory) // panel + len(key_lengths), self.groups, self.dim, panel)
+        nests.call(self.function, q, k, v, cq, ck, self.factor, out, scratch)
+        return out
+
+    def exact(self, rows, memory, query_lengths, key_lengths, real=np.float64):
+        q = self.columns(rows)[0].astype(real)
+        k, v = (x.astype(real) for x in self.columns(memory)[1:])
+        cq, ck = offsets(query_lengths), offsets(key_lengths)
+        out = np.zeros((len(rows), self.heads * self.dim), real)
+        for b in range(len(query_lengths)):
+            for h in range(self.heads):
+                g = h // (self.heads // self.groups)
+                c, cg = slice(h * self.dim, (h + 1) * self.dim), slice(g * self.dim, (g + 1) * self.dim)
+                if not key_lengths[b] or not query_lengths[b]:
+                    continue
+                s = q[cq[b] : cq[b + 1], c] @ k[ck[b] : ck[b + 1], cg].T * real(self.scale * self.factor)
+                if self.causal:
+                    s[np.triu_indices(len(s), 1)] = -np.inf
+                p = np.exp(s - s.max(1, keepdims=True))
+                out[cq[b] : cq[b + 1], c] = p @ v[ck[b] : ck[b + 1], cg] / p.sum(1, keepdims=True)
+        return out
+
+
+def check_attention():
+    shapes = [(2, 2, 5, 0.4), (2, 1, 8, 0.3), (3, 3, 12, 0.3), (4, 2, 16, -0.25), (2, 2, 64, 0.125), (1, 1, 80, 0.11), (2, 2, 128, 0.088)]
+    for i, (heads, groups, dim, scale) in enumerate(shapes):
+        for mode in ("self", "causal", "cross"):
+            cross, factor = mode == "cross", i % 2 == 1
+            attention = Attention(heads, groups, dim, mode == "causal", cross, factor, scale)
+            lengths = [[1], [7, 0, 3, 16, 17, 1], [66, 5, 131], [64, 1100, 9, 2]][: 4 if i in (1, 4) else 3]
+            for queries in lengths:
+                keys = [int(n) for n in random.permutation(queries)] if cross else queries
+                rows, memory = attention.rows(sum(queries)), None
+                memory = attention.rows(sum(keys)) if cross else rows
+                got = attention(rows, memory, queries, keys)
+                want = attention.exact(rows, memory, queries, keys)
+                plain = attention.exact(rows, memory, queries, keys, np.float32)
+                error, reference = np.abs(got - want).max(), np.abs(plain - want).max()
+                ok = error <= 4 * reference + 1e-7  # numpy adds a short row in several chains
+                cq, ck = offsets(queries), offsets(keys)
+                for b, n in enumerate(queries):  # alone, and fewer queries of it
+                    part = (rows[cq[b] : cq[b + 1]], memory[ck[b] : ck[b + 1]])
+                    alone = attention(*part, [n], [keys[b]])
+                    ok &= np.array_equal(alone, got[cq[b] : cq[b + 1]])
+                    for first, last in ((0, n // 2), (n // 3, n)) if cross else ((0, n // 2),):
+                        if mode == "self" or first == last:
+                            continue
+                        size = keys[b] if cross else last
+                        some = attention(part[0][first:last], part[1][:size], [last - first], [size])
+                        ok &= np.array_equal(some, alone[first:last])
+                check(f"attention {mode} {heads}/{groups}x{dim} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
+
+
+for part in (check_packing, check_sinusoids, check_norm, check_embedding, check_attention):
+    if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
+        part()
+print("FAILED" if failures else "all passed")
+sys.exit(failures > 0)

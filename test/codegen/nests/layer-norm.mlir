@@ -1,0 +1,46 @@
+// DEFINE: %{emit} = transformer-opt %s --transformer-cpu-emit-nests=arch=x86-64-v2
+// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
+// DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
+// RUN: %{emit} | FileCheck %s
+// RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
+
+// Width 5 is one whole vector of four lanes and a remainder of one.
+memref.global constant @x : memref<2x5xf32> = dense<[[1.0, 2.0, 3.0, 4.0, 5.0], [-1.0, 0.0, 1.0, 0.0, 0.0]]>
+memref.global constant @residual : memref<2x5xf32> = dense<[[0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 1.0, -1.0, 3.0, 1.0]]>
+memref.global constant @gamma : memref<5xf32> = dense<[1.0, 1.0, 1.0, 1.0, 2.0]>
+memref.global constant @beta : memref<5xf32> = dense<[0.0, 0.0, 0.5, 0.0, 0.0]>
+
+// CHECK-LABEL: func.func @norm
+// CHECK-NOT: transformer_kernel
+// CHECK: scf.forall
+// CHECK: vector.maskedload
+// CHECK: math.sqrt
+// CHECK: {transformer.label = "layer_norm 5"}
+func.func @norm(%x: memref<?x5xf32>, %r: memref<?x5xf32>, %g: memref<5xf32>, %b: memref<5xf32>, %y: memref<?x5xf32>, %s: memref<?x5xf32>) {
+  "transformer_kernel.layer_norm"(%x, %r, %g, %b, %y, %s) <{eps = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 2>}>
+    : (memref<?x5xf32>, memref<?x5xf32>, memref<5xf32>, memref<5xf32>, memref<?x5xf32>, memref<?x5xf32>) -> ()
+  return
+}
+
+// VALUES: [-1.41421, -0.707107, 0.5, 0.707107, 2.82843]
+// VALUES: [-0.912871, 0, -0.412871, 1.82574, 0]
+// VALUES: [0, 1, 0, 3, 1]
+func.func @main() {
+  %x = memref.get_global @x : memref<2x5xf32>
+  %r = memref.get_global @residual : memref<2x5xf32>
+  %g = memref.get_global @gamma : memref<5xf32>
+  %b = memref.get_global @beta : memref<5xf32>
+  %y = memref.alloc() : memref<2x5xf32>
+  %s = memref.alloc() : memref<2x5xf32>
+  %xd = memref.cast %x : memref<2x5xf32> to memref<?x5xf32>
+  %rd = memref.cast %r : memref<2x5xf32> to memref<?x5xf32>
+  %yd = memref.cast %y : memref<2x5xf32> to memref<?x5xf32>
+  %sd = memref.cast %s : memref<2x5xf32> to memref<?x5xf32>
+  call @norm(%xd, %rd, %g, %b, %yd, %sd) : (memref<?x5xf32>, memref<?x5xf32>, memref<5xf32>, memref<5xf32>, memref<?x5xf32>, memref<?x5xf32>) -> ()
+  %yu = memref.cast %y : memref<2x5xf32> to memref<*xf32>
+  %su = memref.cast %s : memref<2x5xf32> to memref<*xf32>
+  call @printMemrefF32(%yu) : (memref<*xf32>) -> ()
+  call @printMemrefF32(%su) : (memref<*xf32>) -> ()
+  return
+}
+func.func private @printMemrefF32(memref<*xf32>)

@@ -1,0 +1,119 @@
+// RUN: transformer-opt %s -verify-diagnostics -split-input-file
+
+func.func @f(%x: tensor<?x4xf32>, %w: tensor<6x5xf32>) {
+  // expected-error @below {{weight of layout out_in takes rows of width 5, found width 4}}
+  %0 = transformer.linear %x, %w out_in : tensor<?x4xf32>, tensor<6x5xf32> -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>) {
+  // expected-error @below {{weight of layout in_out takes rows of width 6, found width 4}}
+  %0 = transformer.linear %x, %w in_out : tensor<?x4xf32>, tensor<6x4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected weight bias of width 6, found 4}}
+  %0 = transformer.linear %x, %w bias(%b : tensor<4xf32>) out_in : tensor<?x4xf32>, tensor<6x4xf32> -> tensor<?x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>) {
+  // expected-error @below {{expected a result of width 6, found 4}}
+  %0 = transformer.linear %x, %w out_in : tensor<?x4xf32>, tensor<6x4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>) {
+  // expected-error @below {{expected results whose widths add up to 4, found 3}}
+  %0, %1 = transformer.split %x : tensor<?x4xf32> -> tensor<?x1xf32>, tensor<?x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected a result of width 4, found 3}}
+  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<3xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected gamma of width 4, found 3}}
+  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64} : tensor<?x4xf32>, tensor<3xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<3xf32>) {
+  // expected-error @below {{expected beta of width 4, found 3}}
+  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<3xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected eps >= 0, found}}
+  %0 = transformer.layer_norm %x, %g, %b {eps = -1.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected eps >= 0, found}}
+  %0 = transformer.layer_norm %x, %g, %b {eps = 0x7FF8000000000000 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x1xf32>, %g: tensor<1xf32>, %b: tensor<1xf32>) {
+  // expected-error @below {{an unbiased variance needs a width of at least 2, found 1}}
+  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64, unbiased} : tensor<?x1xf32>, tensor<1xf32>, tensor<1xf32> -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %r: tensor<?x3xf32>) {
+  // expected-error @below {{expected a residual of width 4, found 3}}
+  %0 = transformer.residual_layer_norm %x, %r, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected a result of width 4, found 3}}
+  %0 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error @below {{expected a sum of width 4, found 3}}
+  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x3xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>) {
+  // expected-error @below {{requires the same type for all operands and results}}
+  %0 = "transformer.activation"(%x) {kind = #transformer<activation gelu>} : (tensor<?x4xf32>) -> tensor<?x3xf32>
+  return
+}

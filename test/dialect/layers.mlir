@@ -1,0 +1,38 @@
+// RUN: transformer-opt %s | transformer-opt | FileCheck %s
+// RUN: transformer-opt %s --mlir-print-op-generic | transformer-opt | FileCheck %s
+
+// CHECK-LABEL: func @layers
+func.func @layers(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>, %wt: tensor<4x6xf32>, %b6: tensor<6xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
+  // CHECK: transformer.linear %{{.*}}, %{{.*}} bias(%{{.*}} : tensor<6xf32>) out_in : tensor<?x4xf32>, tensor<6x4xf32> -> tensor<?x6xf32>
+  %0 = transformer.linear %x, %w bias(%b6 : tensor<6xf32>) out_in : tensor<?x4xf32>, tensor<6x4xf32> -> tensor<?x6xf32>
+  // CHECK: transformer.linear %{{.*}}, %{{.*}} in_out : tensor<?x4xf32>, tensor<4x6xf32> -> tensor<?x6xf32>
+  %1 = transformer.linear %x, %wt in_out : tensor<?x4xf32>, tensor<4x6xf32> -> tensor<?x6xf32>
+  // CHECK: transformer.split %{{.*}} : tensor<?x4xf32> -> tensor<?x1xf32>, tensor<?x3xf32>
+  %2, %3 = transformer.split %x : tensor<?x4xf32> -> tensor<?x1xf32>, tensor<?x3xf32>
+  // CHECK: transformer.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.000000e-05 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %4 = transformer.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  // CHECK: transformer.layer_norm %{{.*}} {eps = {{.*}} : f64, eps_outside, unbiased}
+  %5 = transformer.layer_norm %x, %g, %b {eps = 1.0e-6 : f64, eps_outside, unbiased} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  // CHECK: transformer.residual_layer_norm %{{.*}} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  %6 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  // CHECK: transformer.residual_layer_norm %{{.*}} -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  %7, %8 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  return
+}
+
+// CHECK-LABEL: func @activations
+func.func @activations(%x: tensor<?x4xf32>) {
+  // CHECK: transformer.activation relu %{{.*}} : tensor<?x4xf32>
+  %0 = transformer.activation relu %x : tensor<?x4xf32>
+  // CHECK: transformer.activation gelu %
+  %1 = transformer.activation gelu %x : tensor<?x4xf32>
+  // CHECK: transformer.activation gelu_tanh %
+  %2 = transformer.activation gelu_tanh %x : tensor<?x4xf32>
+  // CHECK: transformer.activation silu %
+  %3 = transformer.activation silu %x : tensor<?x4xf32>
+  // CHECK: transformer.activation quick_gelu %
+  %4 = transformer.activation quick_gelu %x : tensor<?x4xf32>
+  // CHECK: transformer.activation tanh %
+  %5 = transformer.activation tanh %x : tensor<?x4xf32>
+  return
+}

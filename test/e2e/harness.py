@@ -1,0 +1,94 @@
+"""What the end-to-end tests share: reports, running programs, safetensors files byte by byte."""
+
+import json
+import re
+import struct
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
+COMPILE_SECONDS, RUN_SECONDS = 300, 120
+
+CRASH = re.compile(r"Traceback|terminate called|Assertion|Stack dump|Sanitizer|Segmentation|core dumped", re.I)
+
+
+@dataclass
+class Report:
+    """Prints a line a test and the last line; `code` is the exit status."""
+
+    passed: int = 0
+    failed: int = 0
+
+    def add(self, name: str, reason: str | None) -> None:
+        """Reports a test; `reason` is None when it passed."""
+        self.passed += reason is None
+        self.failed += reason is not None
+        print(f"PASS: {name}" if reason is None else f"FAIL: {name}: {reason}", flush=True)
+
+    def finish(self) -> int:
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or not self.passed else 0
+
+
+@dataclass
+class Outcome:
+    """How a command ended; `code` is None when it did not end in time."""
+
+    code: int | None
+    stdout: str
+    stderr: str
+    command: list[str] = field(default_factory=list)
+
+    def complaint(self) -> str:
+        return (self.stderr.strip() or self.stdout.strip() or "no message").splitlines()[0][:300]
+
+
+def execute(command: list[object], seconds: float = RUN_SECONDS) -> Outcome:
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return Outcome(None, "", f"no end after {seconds} s", words)
+    except OSError as error:
+        return Outcome(None, "", str(error), words)
+    return Outcome(done.returncode, done.stdout, done.stderr, words)
+
+
+def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
+    """Compiles or raises RuntimeError."""
+    done = execute([compiler, source, "-o", program, *options], COMPILE_SECONDS)
+    if done.code != 0 or not program.exists():
+        raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
+
+
+def why_not_clean_error(done: Outcome, words: tuple[str, ...]) -> str | None:
+    """What an error report lacks: exit code 1, one to three lines, every one of the words (expressions)."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    if done.code is None:
+        return done.stderr
+    if done.code < 0:
+        return f"killed by signal {-done.code}"
+    if done.code != 1:
+        return f"exit code {done.code}, expected 1; stderr: {done.complaint()}"
+    if not 1 <= len(lines) <= 3:
+        return f"{len(lines)} lines on stderr, expected 1 to 3; stderr: {done.complaint()}"
+    if CRASH.search(done.stderr):
+        return f"looks like a crash: {done.complaint()}"
+    for word in words:
+        if not re.search(word, done.stderr, re.IGNORECASE):
+            return f"stderr lacks /{word}/: {' | '.join(lines)[:300]}"
+    return None
+
+
+def read_raw(path: Path) -> tuple[dict, bytes]:
+    """A safetensors file's header and data."""
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def make_raw(header: dict | bytes, data: bytes, size: int | None = None) -> bytes:
+    """A safetensors file from a header, valid or not, with a header size other than its own if given."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if size is None else size) + text + data

@@ -1,0 +1,307 @@
+"""The golden cases: for each the configuration, how the checkpoint is stored, and its input sets."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+Tensors = dict[str, torch.Tensor]
+
+
+def same(tensors: Tensors) -> Tensors:
+    return tensors
+
+
+@dataclass
+class Case:
+    name: str
+    # Class in transformers, or the model_type of a native definition.
+    model: str
+    config: dict
+    # "5": as transformers 5 writes it, "4": as 4.x did, "short": without the fields that equal the
+    # default, "short-base": also without `architectures`.
+    config_form: str = "5"
+    # Makes the stored tensors from those that save_pretrained or state_dict gives.
+    rewrite: Callable[[Tensors], Tensors] = same
+    dtype: torch.dtype = torch.float32
+    inputs: tuple[str, ...] = ("inputs",)
+    # Tokens in each row of the inputs; the longest row has no padding.
+    lengths: tuple[int, ...] = (6, 9, 1, 4)
+    # The same for the decoder of encoder-decoder families.
+    decoder_lengths: tuple[int, ...] = (8, 3, 6, 1)
+
+
+ALL_SETS = ("inputs", "inputs_left", "inputs_holes", "inputs_bare", "inputs_positions")
+POOLED_LENGTHS = (7, 9, 1, 4, 8, 2)  # more rows where an output has one vector a row
+
+
+# --- stored forms ------------------------------------------------------------------------------
+
+
+def renamed(tensors: Tensors, *rules: tuple[str, str]) -> Tensors:
+    """Applies regular expressions to the names, in order."""
+    result = {}
+    for name, tensor in tensors.items():
+        for pattern, replacement in rules:
+            name = re.sub(pattern, replacement, name)
+        result[name] = tensor
+    return result
+
+
+def bert_legacy(tensors: Tensors) -> Tensors:
+    """As bert-base-uncased: prefixed, gamma and beta, heads and a buffer that the base model does not use."""
+    tensors = renamed(tensors, (r"LayerNorm\.weight$", "LayerNorm.gamma"), (r"LayerNorm\.bias$", "LayerNorm.beta"))
+    tensors = {f"bert.{name}": tensor for name, tensor in tensors.items()}
+    width = tensors["bert.pooler.dense.bias"].shape[0]
+    tensors["bert.embeddings.position_ids"] = torch.arange(14)[None]
+    tensors["cls.seq_relationship.weight"] = torch.full((2, width), 0.5)
+    tensors["cls.seq_relationship.bias"] = torch.zeros(2)
+    return tensors
+
+
+def bert_gamma_beta_head(tensors: Tensors) -> Tensors:
+    """As the masked-LM checkpoints of 2019: gamma and beta in the encoder and in the head."""
+    return renamed(tensors, (r"LayerNorm\.weight$", "LayerNorm.gamma"), (r"LayerNorm\.bias$", "LayerNorm.beta"))
+
+
+def gpt2_buffers(tensors: Tensors, prefix: str) -> Tensors:
+    """Adds the causal masks that old GPT-2 checkpoints hold."""
+    result = dict(tensors)
+    for layer in range(2):
+        result[f"{prefix}h.{layer}.attn.bias"] = torch.ones(14, 14).tril()[None, None]
+        result[f"{prefix}h.{layer}.attn.masked_bias"] = torch.tensor(-1e4)
+    return result
+
+
+def gpt2_prefixed(tensors: Tensors) -> Tensors:
+    return gpt2_buffers({f"transformer.{name}": tensor for name, tensor in tensors.items()}, "transformer.")
+
+
+def gpt2_unprefixed(tensors: Tensors) -> Tensors:
+    """As the `gpt2` checkpoint: a GPT2LMHeadModel whose file holds the base model's names."""
+    return gpt2_buffers(renamed(tensors, (r"^transformer\.", "")), "")
+
+
+def without_prefix(prefix: str) -> Callable[[Tensors], Tensors]:
+    return lambda tensors: renamed(tensors, (rf"^{prefix}\.", ""))
+
+
+def weight_and_bias(tensors: Tensors) -> Tensors:
+    return renamed(tensors, (r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
+
+
+def with_position_table(tensors: Tensors) -> Tensors:
+    width = tensors["embedding.token.weight"].shape[1]
+    return tensors | {"embedding.position.pe": torch.full((1, 4, width), 7.0)}
+
+
+# --- configurations ----------------------------------------------------------------------------
+
+
+def bert(width: int, heads: int, intermediate: int, **more: object) -> dict:
+    return {
+        "vocab_size": 51,
+        "hidden_size": width,
+        "num_hidden_layers": 2,
+        "num_attention_heads": heads,
+        "intermediate_size": intermediate,
+        "max_position_embeddings": 14,
+    } | more
+
+
+def roberta(width: int, heads: int, intermediate: int, **more: object) -> dict:
+    return bert(width, heads, intermediate, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1) | more
+
+
+def distilbert(width: int, heads: int, intermediate: int, **more: object) -> dict:
+    return {
+        "vocab_size": 50,
+        "dim": width,
+        "n_layers": 2,
+        "n_heads": heads,
+        "hidden_dim": intermediate,
+        "max_position_embeddings": 12,
+    } | more
+
+
+def gpt(width: int, heads: int, **more: object) -> dict:
+    return {
+        "vocab_size": 50,
+        "n_positions": 14,
+        "n_embd": width,
+        "n_layer": 2,
+        "n_head": heads,
+        "bos_token_id": 49,
+        "eos_token_id": 49,
+    } | more
+
+
+def openai_gpt(width: int, heads: int, **more: object) -> dict:
+    return gpt(width, heads, bos_token_id=None, eos_token_id=None) | more
+
+
+def native_transformer(width: int, heads: int, **more: object) -> dict:
+    return {
+        "d_model": width,
+        "nhead": heads,
+        "num_encoder_layers": 2,
+        "num_decoder_layers": 2,
+        "dim_feedforward": 22,
+        "vocab_size": 50,
+        "max_position_embeddings": 14,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    } | more
+
+
+def annotated(width: int, heads: int, **more: object) -> dict:
+    return {
+        "d_model": width,
+        "n_head": heads,
+        "ffn_hidden": 22,
+        "n_layers": 2,
+        "enc_voc_size": 50,
+        "dec_voc_size": 44,
+        "max_len": 14,
+        "drop_prob": 0.1,
+        "src_pad_idx": 1,
+        "trg_pad_idx": 0,
+        "trg_sos_idx": 2,
+        "trg_eos_idx": 3,
+    } | more
+
+
+def labels(count: int) -> dict:
+    return {"num_labels": count}
+
+
+BERT_CASES = [
+    Case("bert-model", "BertModel", bert(20, 4, 36), inputs=ALL_SETS, lengths=(7, 9, 1, 4, 8)),
+    Case("bert-wide", "BertModel", bert(48, 3, 40, num_hidden_layers=1), config_form="4"),
+    Case("bert-three-layers", "BertModel", bert(15, 3, 18, num_hidden_layers=3, type_vocab_size=4)),
+    Case("bert-masked-lm", "BertForMaskedLM", bert(24, 2, 20), inputs=("inputs", "inputs_holes")),
+    Case("bert-masked-lm-untied", "BertForMaskedLM", bert(12, 2, 20, tie_word_embeddings=False), config_form="4"),
+    Case(
+        "bert-sequence-classification",
+        "BertForSequenceClassification",
+        bert(32, 2, 24, num_hidden_layers=1) | labels(13),
+        inputs=("inputs", "inputs_left"),
+        lengths=POOLED_LENGTHS,
+    ),
+    Case("bert-token-classification", "BertForTokenClassification", bert(16, 2, 30) | labels(9)),
+    Case("bert-question-answering", "BertForQuestionAnswering", bert(16, 4, 30), lengths=(11, 8, 3, 11, 7, 5)),
+    Case("bert-relu", "BertModel", bert(12, 2, 36, hidden_act="relu"), config_form="short"),
+    Case("bert-gelu-new", "BertModel", bert(12, 1, 28, hidden_act="gelu_new", layer_norm_eps=1e-3)),
+    Case("bert-silu", "BertModel", bert(12, 1, 40, hidden_act="silu")),
+    Case("bert-short-config", "BertModel", bert(15, 3, 24), config_form="short-base"),
+    Case("bert-legacy-names", "BertModel", bert(12, 2, 20), config_form="4", rewrite=bert_legacy),
+    Case("bert-masked-lm-legacy-names", "BertForMaskedLM", bert(12, 2, 20), "4", rewrite=bert_gamma_beta_head),
+    Case(
+        "bert-unprefixed-head",
+        "BertForTokenClassification",
+        bert(12, 2, 20) | labels(7),
+        rewrite=without_prefix("bert"),
+    ),
+    Case("bert-f16", "BertModel", bert(24, 3, 32), config_form="4", dtype=torch.float16),
+    Case(
+        "bert-long",
+        "BertModel",
+        bert(12, 2, 20, max_position_embeddings=160),
+        config_form="short",
+        lengths=(33, 67, 16),
+    ),
+]
+
+ROBERTA_CASES = [
+    Case("roberta-model", "RobertaModel", roberta(15, 3, 28), inputs=ALL_SETS),
+    Case("roberta-masked-lm", "RobertaForMaskedLM", roberta(12, 2, 24), config_form="4"),
+    Case(
+        "roberta-sequence-classification",
+        "RobertaForSequenceClassification",
+        roberta(12, 2, 28) | labels(11),
+        inputs=("inputs", "inputs_holes"),
+        lengths=POOLED_LENGTHS,
+    ),
+]
+
+DISTILBERT_CASES = [
+    Case("distilbert-model", "DistilBertModel", distilbert(15, 3, 28), inputs=("inputs", "inputs_holes", "inputs_bare")),
+    Case("distilbert-masked-lm", "DistilBertForMaskedLM", distilbert(16, 1, 20), config_form="4"),
+    Case(
+        "distilbert-sequence-classification",
+        "DistilBertForSequenceClassification",
+        distilbert(12, 2, 20, activation="relu", n_layers=3) | labels(12),
+        config_form="short",
+        lengths=POOLED_LENGTHS,
+    ),
+]
+
+GPT_CASES = [
+    Case("openai-gpt-model", "OpenAIGPTModel", openai_gpt(15, 3), inputs=("inputs", "inputs_left", "inputs_bare")),
+    Case("openai-gpt-lm", "OpenAIGPTLMHeadModel", openai_gpt(12, 1, afn="relu"), config_form="4"),
+    Case("gpt2-model", "GPT2Model", gpt(15, 3), inputs=ALL_SETS),
+    Case("gpt2-lm", "GPT2LMHeadModel", gpt(24, 2, n_inner=30), inputs=("inputs", "inputs_left"), config_form="4"),
+    Case("gpt2-lm-untied", "GPT2LMHeadModel", gpt(12, 2, tie_word_embeddings=False)),
+    Case(
+        "gpt2-inverse-layer",
+        "GPT2Model",
+        gpt(12, 2, n_layer=3, n_inner=20, scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True),
+    ),
+    Case(
+        "gpt2-unscaled",
+        "GPT2Model",
+        gpt(16, 2, n_inner=20, activation_function="gelu", scale_attn_weights=False),
+        config_form="short",
+    ),
+    Case("gpt2-relu", "GPT2LMHeadModel", gpt(12, 3, activation_function="relu", layer_norm_epsilon=1e-3)),
+    Case("gpt2-prefixed", "GPT2Model", gpt(12, 2, n_inner=24), config_form="4", rewrite=gpt2_prefixed),
+    Case("gpt2-lm-unprefixed", "GPT2LMHeadModel", gpt(12, 2, n_inner=24), config_form="4", rewrite=gpt2_unprefixed),
+    Case("gpt2-lm-bf16", "GPT2LMHeadModel", gpt(24, 3), dtype=torch.bfloat16),
+    Case("gpt2-long", "GPT2Model", gpt(12, 2, n_inner=20, n_positions=160), config_form="short", lengths=(20, 67, 33)),
+]
+
+NATIVE_CASES = [
+    Case(
+        "transformer-sinusoidal",
+        "transformer",
+        native_transformer(15, 3, tgt_vocab_size=44, max_position_embeddings=200),
+        inputs=("inputs", "inputs_left", "inputs_holes", "inputs_bare"),
+    ),
+    Case(
+        "transformer-learned",
+        "transformer",
+        native_transformer(12, 2, position_embedding_type="learned", norm_first=True, activation="gelu"),
+    ),
+    Case(
+        "transformer-tied",
+        "transformer",
+        native_transformer(12, 1, tie_word_embeddings=True, scale_embedding=False, layer_norm_eps=1e-3),
+    ),
+    Case(
+        "transformer-uneven",
+        "transformer",
+        native_transformer(12, 2, num_encoder_layers=2, num_decoder_layers=1, norm_first=True),
+    ),
+    Case(
+        "annotated-unbiased",
+        "annotated_transformer",
+        annotated(15, 3, max_len=200),
+        inputs=("inputs", "inputs_left", "inputs_holes", "inputs_masks"),
+    ),
+    Case(
+        "annotated-biased",
+        "annotated_transformer",
+        annotated(12, 2, layer_norm="biased", scale_embedding=True),
+    ),
+    Case("annotated-weight-bias", "annotated_transformer", annotated(12, 2, n_layers=1), rewrite=weight_and_bias),
+    Case(
+        "bert-pytorch",
+        "bert_pytorch",
+        {"vocab_size": 50, "hidden": 15, "n_layers": 2, "attn_heads": 3, "max_len": 200, "dropout": 0.1},
+        inputs=("inputs", "inputs_left", "inputs_holes", "inputs_masks"),
+        rewrite=with_position_table,
+    ),
+]
+
+CASES = BERT_CASES + ROBERTA_CASES + DISTILBERT_CASES + GPT_CASES + NATIVE_CASES

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Compiles every golden case, runs all its input sets, and compares the outputs with the expectations.
+
+Needs numpy and safetensors; with --live also torch and transformers, which then recompute the
+expectations and the float32 errors.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+
+from compare import compare, compare_files
+from safetensors.numpy import load_file
+
+HERE = Path(__file__).resolve().parent
+COMPILE_SECONDS, RUN_SECONDS = 300, 60
+LOADING = Lock()  # loading sets PyTorch's default type, for the whole process
+
+
+class Failure(Exception):
+    """Why a case failed, in one line."""
+
+
+def call(what: str, command: list[str | Path], seconds: float) -> None:
+    """Runs a command that must succeed silently enough: Failure holds the first line of its complaint."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{what}: no end after {seconds} s") from None
+    except OSError as error:
+        raise Failure(f"{what}: {error}") from None
+    if done.returncode != 0:
+        complaint = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[0]
+        raise Failure(f"{what}: exit code {done.returncode}: {complaint}")
+
+
+def input_sets(case: Path) -> list[str]:
+    return sorted(file.stem for file in case.glob("inputs*.safetensors"))
+
+
+def check_output(case: Path, set_name: str, output: Path, reference: object | None) -> tuple[bool, str]:
+    if reference is None:
+        return compare_files(case, output, set_name)
+    inputs = load_file(case / f"{set_name}.safetensors")
+    expected, errors = reference.expected(inputs)
+    return compare(reference.config, inputs, load_file(output), expected, errors)
+
+
+def live_reference(case: Path) -> object:
+    """The installed PyTorch's view of a case."""
+    from reference import Reference
+
+    with LOADING:
+        return Reference(case, json.loads((case / "config.json").read_text()))
+
+
+def check_case(case: Path, compiler: Path, work: Path, live: bool) -> None:
+    """Raises Failure at the first thing that is wrong."""
+    work.mkdir(parents=True, exist_ok=True)
+    program = work / "program"
+    program.unlink(missing_ok=True)
+    call("compile", [compiler, case, "-o", program], COMPILE_SECONDS)
+    reference = live_reference(case) if live else None
+    for set_name in input_sets(case):
+        output = work / f"{set_name}.out.safetensors"
+        output.unlink(missing_ok=True)
+        inputs = case / f"{set_name}.safetensors"
+        weights = case / "model.safetensors"
+        command = [program, "run", "--weights", weights, "--inputs", inputs, "--outputs", output]
+        call(f"run {set_name}", command, RUN_SECONDS)
+        if not output.exists():
+            raise Failure(f"run {set_name}: wrote no outputs")
+        good, line = check_output(case, set_name, output, reference)
+        if not good:
+            raise Failure(f"{set_name}: {line}")
+
+
+def report(case: Path, compiler: Path, work: Path, live: bool) -> bool:
+    try:
+        check_case(case, compiler, work, live)
+    except Failure as failure:
+        print(f"FAIL: golden/{case.name}: {failure}", flush=True)
+        return False
+    print(f"PASS: golden/{case.name}", flush=True)
+    return True
+
+
+def find_cases(names: list[str], parser: argparse.ArgumentParser) -> list[Path]:
+    cases = {file.parent.name: file.parent for file in sorted(HERE.glob("*/bounds.json"))}
+    unknown = [name for name in names if name not in cases]
+    if unknown:
+        parser.error(f"no such case: {', '.join(unknown)}")
+    return [cases[name] for name in names or cases]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", help="names of the cases to check (default: all)")
+    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    parser.add_argument("--work", type=Path, help="directory to keep programs and outputs in (default: a temporary)")
+    parser.add_argument("--live", action="store_true", help="recompute the expectations with the installed PyTorch")
+    parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="cases at a time (default: 2)")
+    arguments = parser.parse_args()
+    cases = find_cases(arguments.cases, parser)
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
+        work = arguments.work or Path(scratch)
+        compiler = arguments.compile.resolve()
+        good = list(pool.map(lambda case: report(case, compiler, work / case.name, arguments.live), cases))
+    print(f"{good.count(True)} passed, {good.count(False)} failed")
+    return 0 if all(good) and good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""lit configuration of transformer-mlir's tests."""
+import os
+
+import lit.formats
+
+config.name = "transformer-mlir"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "golden", "e2e", "lib"]
+config.test_source_root = os.path.dirname(__file__)
+
+config.environment["PATH"] = os.pathsep.join(
+    [config.transformer_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
+)
+config.substitutions.append(("%source_root", config.transformer_source_root))
+config.substitutions.append(("%mlir_include", config.mlir_include_dir))
+
+# A test that needs a tool which this build leaves out says `REQUIRES: transformer-compile`.
+for tool in os.listdir(config.transformer_tools_dir):
+    config.available_features.add(tool)

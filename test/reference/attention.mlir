@@ -1,0 +1,84 @@
+// RUN: transformer-interpret %s | FileCheck %s
+
+// Width 1 and q = 0 give equal scores: the mean of the values of the token's
+// own sequence. Sequences: rows 0-1, none, row 2.
+// CHECK-LABEL: @own_sequence
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}15{{$}}
+// CHECK-NEXT: {{^}}15{{$}}
+// CHECK-NEXT: {{^}}40{{$}}
+func.func @own_sequence(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<3x1xf32>},
+                        %v: tensor<?x1xf32> {test.value = dense<[[10.0], [20.0], [40.0]]> : tensor<3x1xf32>},
+                        %mask: tensor<?x?xi64> {test.value = dense<[[1, 1], [0, 0], [0, 1]]> : tensor<3x2xi64>}) -> tensor<?x1xf32> {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %y = transformer.attention %q, %q, %v sequences(%seq) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}
+
+// Scores 0.5 * 2 * ln 3 * (0, 1) = (0, ln 3): weights 1/4 and 3/4 of (4, 8): 7.
+// ln 3 as f32 is 1.09861231, so seven digits.
+// CHECK-LABEL: @scale
+// CHECK-NEXT: [2, 1]
+// CHECK-NEXT: {{^}}7.00000{{[0-9]*}}{{$}}
+// CHECK-NEXT: {{^}}7.00000{{[0-9]*}}{{$}}
+func.func @scale(%q: tensor<?x1xf32> {test.value = dense<1.0986123> : tensor<2x1xf32>},
+                 %k: tensor<?x1xf32> {test.value = dense<[[0.0], [1.0]]> : tensor<2x1xf32>},
+                 %v: tensor<?x1xf32> {test.value = dense<[[4.0], [8.0]]> : tensor<2x1xf32>},
+                 %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> tensor<?x1xf32> {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %factor = arith.constant 2.0 : f32
+  %y = transformer.attention %q, %k, %v sequences(%seq) scale_factor(%factor) {num_heads = 1 : i64, scale = 0.5 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}
+
+// Query i sees keys 0 .. i of its sequence: means of prefixes. With left padding
+// and a hole in the mask the sequences are the kept tokens (3, 5, 10) and (7, 9).
+// CHECK-LABEL: @causal
+// CHECK-NEXT: [5, 1]
+// CHECK-NEXT: {{^}}3{{$}}
+// CHECK-NEXT: {{^}}4{{$}}
+// CHECK-NEXT: {{^}}6{{$}}
+// CHECK-NEXT: {{^}}7{{$}}
+// CHECK-NEXT: {{^}}8{{$}}
+func.func @causal(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<5x1xf32>},
+                  %v: tensor<?x1xf32> {test.value = dense<[[3.0], [5.0], [10.0], [7.0], [9.0]]> : tensor<5x1xf32>},
+                  %mask: tensor<?x?xi64> {test.value = dense<[[0, 1, 1, 1], [1, 0, 1, 0]]> : tensor<2x4xi64>}) -> tensor<?x1xf32> {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %y = transformer.attention %q, %q, %v sequences(%seq) {num_heads = 1 : i64, scale = 1.0 : f64, causal} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}
+
+// Cross-attention: 1, 2 and 0 queries; 2, 0 and 1 keys. Row 0 attends to the
+// mean of (10, 20); row 1's queries have no key and give zeros.
+// CHECK-LABEL: @cross
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}15{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+func.func @cross(%q: tensor<?x1xf32> {test.value = dense<1.0> : tensor<3x1xf32>},
+                 %k: tensor<?x1xf32> {test.value = dense<1.0> : tensor<3x1xf32>},
+                 %v: tensor<?x1xf32> {test.value = dense<[[10.0], [20.0], [30.0]]> : tensor<3x1xf32>},
+                 %mask: tensor<?x?xi64> {test.value = dense<[[1, 0], [1, 1], [0, 0]]> : tensor<3x2xi64>},
+                 %memory_mask: tensor<?x?xi64> {test.value = dense<[[1, 0, 1], [0, 0, 0], [0, 0, 1]]> : tensor<3x3xi64>}) -> tensor<?x1xf32> {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %keys = transformer.pack_tokens() mask(%memory_mask) : tensor<?x?xi64>
+  %y = transformer.attention %q, %k, %v sequences(%seq) memory(%keys) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}
+
+// Four query heads of width 1, two key/value heads: heads 0 and 1 read column 0
+// (1, 3), heads 2 and 3 column 1 (10, 50). q = 0 in heads 0 and 2: means 2 and
+// 30. q = 1000 in heads 1 and 3: the key 1 wins over 0, row 1 in column 0 (3),
+// row 0 in column 1 (10).
+// CHECK-LABEL: @grouped
+// CHECK-NEXT: [2, 4]
+// CHECK-NEXT: {{^}}2 3 30 10{{$}}
+// CHECK-NEXT: {{^}}2 3 30 10{{$}}
+func.func @grouped(%q: tensor<?x4xf32> {test.value = dense<[[0.0, 1000.0, 0.0, 1000.0], [0.0, 1000.0, 0.0, 1000.0]]> : tensor<2x4xf32>},
+                   %k: tensor<?x2xf32> {test.value = dense<[[0.0, 1.0], [1.0, 0.0]]> : tensor<2x2xf32>},
+                   %v: tensor<?x2xf32> {test.value = dense<[[1.0, 10.0], [3.0, 50.0]]> : tensor<2x2xf32>},
+                   %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> tensor<?x4xf32> {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %y = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x4xf32>, tensor<?x2xf32>, tensor<?x2xf32> -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}

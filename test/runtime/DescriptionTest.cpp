@@ -1,0 +1,102 @@
+#include "runtime/CpuFeatures.h"
+#include "test/runtime/FakeModule.h"
+#include "test/runtime/TestSupport.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace transformer::runtime;
+using nlohmann::json;
+
+namespace {
+
+/// The message for the fake's description with the value at `pointer` replaced (or removed).
+std::string errorWith(const std::string &pointer, const json &value) {
+  json description = json::parse(fakeDescription);
+  json::json_pointer at(pointer);
+  if (value.is_discarded())
+    description[at.parent_pointer()].erase(at.back());
+  else
+    description[at] = value;
+  return errorOf([&] { parseDescription("fake", description.dump(), 3); });
+}
+
+const json removed(json::value_t::discarded);
+
+TEST(Description, Parses) {
+  Description description = parseDescription("fake", fakeDescription, 3);
+  EXPECT_EQ(description.modelType, "fake");
+  EXPECT_EQ(description.parameters[0].aliases[1], "old.table");
+  EXPECT_EQ(description.prepared[0].sources, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(description.slots[2].kind, SlotInfo::Parameter);
+  const EntryInfo &entry = *description.findEntry("forward");
+  EXPECT_EQ(entry.inputs[0].range->high, 3);
+  EXPECT_EQ(entry.inputs[0].maxLength, 4);
+  EXPECT_EQ(entry.inputs[2].defaultValue->kind, DefaultInfo::Columns);
+  EXPECT_TRUE(entry.inputs[2].broadcast);
+  EXPECT_EQ(entry.outputs[0].shape[2].size, 2);
+  EXPECT_EQ(entry.firstMask()->name, "attention_mask");
+  EXPECT_EQ(description.embedding->maxLength, 4);
+  EXPECT_EQ(description.findEntry("backward"), nullptr);
+}
+
+TEST(Description, NamesTheBadField) {
+  expectContains(errorWith("/parameters", removed), {"fake: description", "\"parameters\""});
+  expectContains(errorWith("/parameters/1/name", 3), {"parameters[1].name", "expected a string"});
+  expectContains(errorWith("/parameters/0/dtype", "i64"), {"parameters[0].dtype"});
+  expectContains(errorWith("/parameters/0/dtype", "f33"), {"unknown dtype \"f33\""});
+  expectContains(errorWith("/parameters/0/shape", {3, -2}), {"parameters[0].shape[1]", "-2"});
+  expectContains(errorWith("/parameters/0/shape", {1LL << 62, 4}), {"overflows"});
+  expectContains(errorWith("/prepared/0/function", 3), {"prepared[0].function", "[0, 3)"});
+  expectContains(errorWith("/prepared/0/sources/1", 2), {"prepared[0].sources[1]", "[0, 2)"});
+  expectContains(errorWith("/prepared/1/shape", {1, 1, 1, 1, 1}), {"rank 5"});
+  expectContains(errorWith("/slots/0/kind", "state"), {"slots[0].kind", "\"state\""});
+  expectContains(errorWith("/slots/1/index", 2), {"slots[1].index"});
+  expectContains(errorWith("/entries/0/function", -1), {"entries[0].function"});
+  expectContains(errorWith("/entries/0/inputs/0/dtype", "i32"), {"inputs[0].dtype"});
+  expectContains(errorWith("/entries/0/inputs/1/default/kind", "twos"), {"\"twos\""});
+  expectContains(errorWith("/entries/0/inputs/1/name", "input_ids"), {"twice"});
+  expectContains(errorWith("/entries/0/outputs/0/shape/1", "width"), {"\"width\"", "no input's"});
+  expectContains(errorWith("/entries/0/flops/attention/0/keys", "mask"), {"\"mask\""});
+  expectContains(errorWith("/embedding/pooling", "sum"), {"\"sum\""});
+  expectContains(errorOf([] { parseDescription("fake", "{", 3); }), {"not JSON"});
+  expectContains(errorOf([] { parseDescription("fake", "[]", 3); }), {"expected an object"});
+}
+
+TEST(Description, DefaultsMustLeadSomewhere) {
+  json around = {{"kind", "not_equal"}, {"input", "attention_mask"}, {"value", 0}};
+  expectContains(errorWith("/entries/0/inputs/1/default", around), {"depends on itself"});
+  json nowhere = {{"kind", "not_equal"}, {"input", "ids"}, {"value", 0}};
+  expectContains(errorWith("/entries/0/inputs/1/default", nowhere), {"\"ids\""});
+}
+
+TEST(Module, ChecksMagicAndVersion) {
+  tr_module module = fakeModule();
+  module.abi_version = 2;
+  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 2", "runtime 1"});
+  module.magic = 1;
+  expectContains(errorOf([&] { Module(module, "fake"); }), {"not a compiled module"});
+  expectContains(errorOf([] { Module::open("/none.so"); }), {"/none.so", "no such file"});
+  expectContains(errorOf([] { Module(fakeModule(), "fake").entry("x"); }), {"\"x\"", "forward"});
+}
+
+TEST(Module, RefusesCodeForAnotherCpu) {
+  json description = json::parse(fakeDescription);
+  description["target"]["features"] = {"sse2", "avx4096", "fast-lzcnt"};
+  std::string text = description.dump();
+  tr_module abi = fakeModule(text);
+  Module module(abi, "fake");
+  std::string message = errorOf([&] { module.checkCpu(); });
+  expectContains(message, {"compiled for x86-64", "lacks: avx4096\n"});
+  EXPECT_EQ(message.find("sse2"), std::string::npos);
+  EXPECT_NO_THROW(Module(fakeModule(), "fake").checkCpu());
+}
+
+TEST(CpuFeatures, AgreeWithTheCompiler) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(missingCpuFeatures({"avx2"}).empty(), bool(__builtin_cpu_supports("avx2")));
+  EXPECT_EQ(missingCpuFeatures({"fma"}).empty(), bool(__builtin_cpu_supports("fma")));
+  EXPECT_EQ(missingCpuFeatures({"avx512f"}).empty(), bool(__builtin_cpu_supports("avx512f")));
+  EXPECT_EQ(missingCpuFeatures({"sse4.2", "+sse2", "-avx4096", "64bit"}), Names());
+}
+
+} // namespace
