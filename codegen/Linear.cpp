@@ -112,6 +112,9 @@ linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, Value
         unsigned next = 0;
         if (op.getBias())
           y = arith::AddFOp::create(body, y, v[next++]);
+        else // an op that does nothing would be folded away, and with it the root of the tiling
+          y = arith::AddFOp::create(body, y,
+                                    arith::ConstantOp::create(body, body.getF32FloatAttr(0)));
         if (chain.activation)
           y = emitActivation(body, chain.activation.getKind(), y);
         if (chain.add)
@@ -152,9 +155,7 @@ Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, 
       });
   contraction->setAttr(kContractionAttr, b.getUnitAttr());
 
-  linalg::GenericOp root = contraction;
-  if (op.getBias() || chain.activation || chain.add)
-    root = emitEpilogue(b, chain, contraction.getResult(0), rows);
+  linalg::GenericOp root = emitEpilogue(b, chain, contraction.getResult(0), rows);
   root->setAttr(kEpilogueAttr, b.getUnitAttr());
   std::string label = "linear " + std::to_string(k) + "x" + std::to_string(n);
   if (chain.activation)

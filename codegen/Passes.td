@@ -71,13 +71,13 @@ def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
 }
 
 def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
-  let summary = "Contractions to vector.fma, the k loop unrolled";
+  let summary = "Accumulators into registers, the k loop unrolled";
   let description = [{
-    `vector.contract` becomes `vector.fma` with a broadcast scalar, permuted
-    transfers plain ones; the loops over k of register tiles are unrolled by 4.
-    Fails if a contraction is left.
+    In the loops over k of register tiles every row of the accumulator becomes a
+    loop-carried value of its own, and k is unrolled by 4. Permuted transfers
+    become plain ones. Fails if a contraction is left.
   }];
-  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
 }
 
 def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::ModuleOp"> {

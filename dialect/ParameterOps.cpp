@@ -35,10 +35,13 @@ LogicalResult PreparedOp::verifySymbolUses(SymbolTableCollection &table) {
   auto function = table.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getFunctionAttr());
   if (!function)
     return emitOpError() << "expected a function " << getFunctionAttr() << ", found none";
-  // After bufferisation the function takes its result as an argument.
-  bool buffers = function.getNumResults() == 0;
-  if (!buffers && (function.getNumArguments() != getSources().size() ||
-                   function.getResultTypes().front() != getType()))
+  // Later the function takes its result as an argument, after bufferisation all as buffers.
+  ArrayRef<Type> arguments = function.getArgumentTypes();
+  bool buffers = llvm::any_of(arguments, llvm::IsaPred<MemRefType>);
+  bool destination = arguments.size() == getSources().size() + 1 && arguments.back() == getType();
+  bool returns = arguments.size() == getSources().size() && function.getNumResults() == 1 &&
+                 function.getResultTypes().front() == getType();
+  if (!buffers && !destination && !returns)
     return emitOpError() << "expected " << getFunctionAttr() << " to take " << getSources().size()
                          << " sources and to return " << getType() << ", found "
                          << function.getFunctionType();

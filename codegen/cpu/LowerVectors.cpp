@@ -4,6 +4,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
@@ -22,30 +23,77 @@ namespace {
 /// Unroll factor of the loop over k: enough to hide the loop's own cost.
 constexpr int64_t kUnroll = 4;
 
+/// Carries every row of the accumulator as a value of its own, so that it lives
+/// in registers from the first k to the last.
+scf::ForOp splitAccumulator(RewriterBase &rewriter, scf::ForOp loop) {
+  auto type = dyn_cast<VectorType>(loop.getNumResults() == 1 ? loop.getResult(0).getType() : Type());
+  if (!type || type.getRank() < 2)
+    return loop;
+  int64_t rows = type.getDimSize(0);
+  SmallVector<int64_t> position(type.getRank() - 1, 0);
+  auto at = [&](int64_t row) {
+    position[0] = row;
+    return ArrayRef<int64_t>(position);
+  };
+  auto split = [&](Value value) {
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < rows; ++i)
+      parts.push_back(vector::ExtractOp::create(rewriter, loop.getLoc(), value, at(i)));
+    return parts;
+  };
+  auto join = [&](ValueRange parts) {
+    Value value = ub::PoisonOp::create(rewriter, loop.getLoc(), type);
+    for (int64_t i = 0; i < rows; ++i)
+      value = vector::InsertOp::create(rewriter, loop.getLoc(), parts[i], value, at(i));
+    return value;
+  };
+  rewriter.setInsertionPoint(loop);
+  auto replacement =
+      scf::ForOp::create(rewriter, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
+                         loop.getStep(), split(loop.getInitArgs()[0]));
+  replacement->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  Block *body = replacement.getBody();
+  rewriter.setInsertionPointToStart(body);
+  Value accumulator = join(replacement.getRegionIterArgs());
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  Value result = yield.getOperand(0);
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    rewriter.eraseOp(&body->back());
+  rewriter.inlineBlockBefore(loop.getBody(), body, body->end(),
+                             {replacement.getInductionVar(), accumulator});
+  rewriter.setInsertionPoint(yield);
+  scf::YieldOp::create(rewriter, loop.getLoc(), split(result));
+  rewriter.eraseOp(yield);
+  rewriter.setInsertionPointAfter(replacement);
+  rewriter.replaceOp(loop, join(replacement.getResults()));
+  return replacement;
+}
+
 struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectorsPass> {
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    RewritePatternSet patterns(&getContext());
-    vector::populateVectorContractLoweringPatterns(patterns,
-                                                   vector::VectorContractLowering::OuterProduct);
-    vector::populateVectorOuterProductLoweringPatterns(patterns);
-    vector::populateVectorTransposeLoweringPatterns(patterns,
-                                                    vector::VectorTransposeLowering::EltWise);
-    vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
-    vector::populateVectorMultiReductionLoweringPatterns(
-        patterns, vector::VectorMultiReductionLowering::InnerParallel);
-    for (RegisteredOperationName op : getContext().getRegisteredOperations())
-      if (op.getDialectNamespace() == "vector")
-        op.getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(module, std::move(patterns))))
-      return signalPassFailure();
+    IRRewriter rewriter(&getContext());
     SmallVector<scf::ForOp> loops;
     module.walk([&](scf::ForOp loop) {
       if (loop->hasAttr(kLoopOverK))
         loops.push_back(loop);
     });
-    for (scf::ForOp loop : loops)
+    for (scf::ForOp &loop : loops)
+      loop = splitAccumulator(rewriter, loop);
+    RewritePatternSet patterns(&getContext());
+    vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+    for (RegisteredOperationName op : getContext().getRegisteredOperations())
+      if (op.getDialectNamespace() == "vector")
+        op.getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(module, std::move(patterns))))
+      return signalPassFailure();
+    SmallVector<scf::ForOp> unroll;
+    module.walk([&](scf::ForOp loop) {
+      if (loop->hasAttr(kLoopOverK))
+        unroll.push_back(loop);
+    });
+    for (scf::ForOp loop : unroll)
       if (failed(loopUnrollByFactor(loop, kUnroll)))
         return signalPassFailure();
     WalkResult left = module.walk([](vector::ContractionOp op) {

@@ -2,6 +2,7 @@
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -12,11 +13,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
-#include "mlir/Pass/PassManager.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
-#include "mlir/Transforms/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_TILELINEAR
@@ -93,6 +92,36 @@ FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
   return tiled->loops;
 }
 
+/// A contraction of m rows at one k, as m fused multiply-adds of a scalar and a
+/// row of the panel. linalg's own vectorisation would broadcast both operands
+/// first.
+Value emitContraction(IRRewriter &rewriter, linalg::GenericOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  Value x = op.getInputs()[0], panel = op.getInputs()[1], sums = op.getOutputs()[0];
+  auto type = cast<RankedTensorType>(sums.getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(2);
+  auto accumulator = VectorType::get(type.getShape(), type.getElementType());
+  auto row = VectorType::get({columns}, type.getElementType());
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  auto read = [&](VectorType vector, Value tensor) -> Value {
+    SmallVector<Value> origin(cast<RankedTensorType>(tensor.getType()).getRank(), zero);
+    SmallVector<bool> inBounds(vector.getRank(), true);
+    return vector::TransferReadOp::create(b, vector, tensor, origin, std::nullopt, inBounds);
+  };
+  Value acc = read(accumulator, sums), weights = read(row, panel);
+  for (int64_t i = 0; i < rows; ++i) {
+    Value index = arith::ConstantIndexOp::create(b, i);
+    Value scalar = tensor::ExtractOp::create(b, x, ValueRange{index, zero});
+    Value factor = vector::BroadcastOp::create(b, row, scalar);
+    Value old = vector::ExtractOp::create(b, acc, ArrayRef<int64_t>{i, 0});
+    Value sum = vector::FMAOp::create(b, factor, weights, old);
+    acc = vector::InsertOp::create(b, sum, acc, ArrayRef<int64_t>{i, 0});
+  }
+  SmallVector<Value> origin(3, zero);
+  SmallVector<bool> inBounds(3, true);
+  return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
+}
+
 struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> {
   using Base::Base;
 
@@ -123,9 +152,8 @@ private:
   LogicalResult tileTasks(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
-      linalg::GenericOp contraction = epilogue;
-      if (!epilogue->hasAttr(kContractionAttr))
-        contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+      auto contraction =
+          epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       int64_t k = cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
       Attribute label = epilogue->getAttr(kLabelAttr);
@@ -214,18 +242,20 @@ private:
     });
     for (linalg::LinalgOp op : ops) {
       rewriter.setInsertionPoint(op);
+      if (op->hasAttr(kContractionAttr)) {
+        auto contraction = cast<linalg::GenericOp>(op.getOperation());
+        rewriter.replaceOp(op, emitContraction(rewriter, contraction));
+        continue;
+      }
       auto vectorized = linalg::vectorize(rewriter, op);
       if (failed(vectorized))
         return op->emitOpError("could not be vectorised");
       rewriter.replaceOp(op, vectorized->replacements);
     }
     RewritePatternSet patterns(context);
-    vector::populateVectorReductionToContractPatterns(patterns);
-    vector::populateSinkVectorOpsPatterns(patterns);
     vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
     vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
     tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-    vector::populateCastAwayVectorLeadingOneDimPatterns(patterns);
     if (failed(applyPatternsGreedily(module, std::move(patterns))) || failed(cleanUp(module)))
       return failure();
     // The accumulator becomes a value carried by the loop over k.

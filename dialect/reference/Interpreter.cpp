@@ -52,13 +52,17 @@ FailureOr<Datum> Interpreter::parameter(Operation *user, StringRef name) {
       sources.push_back(*value);
     }
     Operation *function = SymbolTable::lookupSymbolIn(module, prepared.getFunction());
+    type = cast<RankedTensorType>(prepared.getType());
+    // In destination-passing style the last argument is what the result is written to.
+    if (auto callee = dyn_cast_or_null<func::FuncOp>(function);
+        callee && callee.getNumArguments() == sources.size() + 1)
+      sources.push_back({std::make_shared<const Tensor>(Tensor::zeros(type.getShape().vec())), {}});
     FailureOr<SmallVector<Datum>> results = call(function, sources);
     if (failed(results))
       return failure();
     if (results->size() != 1 || !results->front().tensor)
       return fail(prepared, "the interpreter needs a function that returns one tensor");
     datum = results->front();
-    type = cast<RankedTensorType>(prepared.getType());
   } else {
     return fail(user, "'" + name + "' is not a parameter");
   }
@@ -132,6 +136,8 @@ FailureOr<SmallVector<Datum>> Interpreter::call(Operation *callee, ArrayRef<Datu
     return fail(module, "a call of something that is not a function");
   if (!function.getBody().hasOneBlock())
     return fail(function, "the interpreter needs a body of one block");
+  if (function.getNumArguments() != arguments.size())
+    return fail(function, "called with " + Twine(arguments.size()) + " arguments");
   Frame frame(*this);
   for (auto [value, argument] : llvm::zip_equal(function.getArguments(), arguments))
     frame.set(value, argument);

@@ -5,6 +5,7 @@ transformer.parameter @q : tensor<2x2xf32> {test.value = dense<[[1.0, 2.0], [3.0
 transformer.parameter @k : tensor<1x2xf32> {test.value = dense<[[5.0, 6.0]]> : tensor<1x2xf32>}
 transformer.prepared @panels = @pack(@q, @k) : tensor<2x2x2xf32>
 transformer.prepared @table = @sinusoids() : tensor<2x2xf32>
+transformer.prepared @destination = @pack_into(@q) : tensor<1x2x2xf32>
 transformer.prepared @back = @round_trip(@q) : tensor<2x1xf32>
 
 // Rows 1 to 3 of q over k in panels of two rows: [N / 2][K][2], the last one padded with 9.
@@ -14,6 +15,11 @@ func.func private @pack(%q: tensor<2x2xf32>, %k: tensor<1x2xf32>) -> tensor<2x2x
   %empty = tensor.empty() : tensor<2x2x2xf32>
   %panels = linalg.pack %rows padding_value(%nine : f32) inner_dims_pos = [0] inner_tiles = [2] into %empty : tensor<3x2xf32> -> tensor<2x2x2xf32>
   return %panels : tensor<2x2x2xf32>
+}
+
+func.func private @pack_into(%q: tensor<2x2xf32>, %into: tensor<1x2x2xf32>) -> tensor<1x2x2xf32> {
+  %panels = linalg.pack %q inner_dims_pos = [0] inner_tiles = [2] into %into : tensor<2x2xf32> -> tensor<1x2x2xf32>
+  return %panels : tensor<1x2x2xf32>
 }
 
 func.func private @sinusoids() -> tensor<2x2xf32> {
@@ -39,17 +45,21 @@ func.func private @round_trip(%q: tensor<2x2xf32>) -> tensor<2x1xf32> {
 // CHECK-NEXT: {{^}}2 4{{$}}
 // CHECK-NEXT: {{^}}5 9{{$}}
 // CHECK-NEXT: {{^}}6 9{{$}}
+// CHECK-NEXT: [1, 2, 2]
+// CHECK-NEXT: {{^}}1 3{{$}}
+// CHECK-NEXT: {{^}}2 4{{$}}
 // CHECK-NEXT: [2, 2]
 // CHECK-NEXT: {{^}}0 1{{$}}
 // CHECK-NEXT: {{^}}0.841470985 0.540302306{{$}}
 // CHECK-NEXT: [2, 1]
 // CHECK-NEXT: {{^}}2{{$}}
 // CHECK-NEXT: {{^}}4{{$}}
-func.func @prepared() -> (tensor<2x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>) {
+func.func @prepared() -> (tensor<2x2x2xf32>, tensor<1x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>) {
   %panels = transformer.get_parameter @panels : tensor<2x2x2xf32>
+  %destination = transformer.get_parameter @destination : tensor<1x2x2xf32>
   %table = transformer.get_parameter @table : tensor<2x2xf32>
   %back = transformer.get_parameter @back : tensor<2x1xf32>
-  return %panels, %table, %back : tensor<2x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>
+  return %panels, %destination, %table, %back : tensor<2x2x2xf32>, tensor<1x2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>
 }
 
 func.func private @layer(%x: tensor<?x2xf32>, %w: tensor<2x2xf32>, %factor: f32) -> (tensor<?x2xf32>, f32) {

@@ -1,0 +1,98 @@
+//===- CompiledProgram.cpp - compile a module and run it here -------------===//
+#include "tools/CompiledProgram.h"
+#include "codegen/Compile.h"
+#include "runtime/Error.h"
+#include "runtime/Module.h"
+#include "runtime/TensorFiles.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+namespace rt = ::transformer::runtime;
+namespace fs = llvm::sys::fs;
+
+static reference::Tensor fromRuntime(const rt::Tensor &tensor) {
+  reference::Tensor result{tensor.shape(), {}};
+  if (rt::isFloat(tensor.dtype())) {
+    std::vector<float> values(tensor.count());
+    rt::convertToFloat(tensor.dtype(), tensor.data<char>(), values.data(), tensor.count());
+    result.data = std::vector<double>(values.begin(), values.end());
+  } else {
+    std::vector<int64_t> values(tensor.count());
+    rt::convertToInt64(tensor.dtype(), tensor.data<char>(), values.data(), tensor.count());
+    result.data = std::move(values);
+  }
+  return result;
+}
+
+static reference::NamedTensors fromRuntime(const rt::TensorMap &tensors) {
+  reference::NamedTensors result;
+  for (const auto &[name, tensor] : tensors)
+    result.emplace(name, fromRuntime(tensor));
+  return result;
+}
+
+llvm::Expected<RunData> RunData::open(const std::string &weights,
+                                      const std::vector<std::string> &inputs) {
+  RunData data;
+  data.weights = weights;
+  data.inputFiles = inputs;
+  try {
+    rt::Checkpoint::open(weights);
+    data.given = fromRuntime(rt::readTensors(inputs));
+  } catch (const rt::Error &error) {
+    return llvm::createStringError(error.what());
+  }
+  return data;
+}
+
+FailureOr<reference::Tensor> RunData::parameter(ParameterOp op) const {
+  rt::Checkpoint checkpoint = rt::Checkpoint::open(weights);
+  auto found = checkpoint.find(op.getSymName().str());
+  if (op.getAliases())
+    for (auto alias : op.getAliases()->getAsValueRange<StringAttr>())
+      if (!found)
+        found = checkpoint.find(alias.str());
+  if (!found || !rt::isFloat(found->view->dtype))
+    return failure();
+  reference::Tensor result{found->view->shape, {}};
+  std::vector<float> values(result.size());
+  rt::convertToFloat(found->view->dtype, found->view->data, values.data(),
+                     values.size());
+  result.data = std::vector<double>(values.begin(), values.end());
+  return result;
+}
+
+llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
+                                                             const std::string &entry,
+                                                             const std::string &program) const {
+  llvm::SmallString<128> text, object;
+  std::error_code code = fs::createTemporaryFile("transformer-verify", "mlir", text);
+  if (!code)
+    code = fs::createTemporaryFile("transformer-verify", "so", object);
+  auto cleanUp = llvm::scope_exit([&] {
+    fs::remove(text);
+    fs::remove(object);
+  });
+  if (code)
+    return llvm::createStringError(code, "temporary files");
+  {
+    llvm::raw_fd_ostream out(text, code);
+    module.print(out);
+  }
+  CompileOptions options;
+  options.input = text.str().str();
+  options.output = object.str().str();
+  options.program = program;
+  if (llvm::Error error = compile(options))
+    return error;
+  try {
+    rt::Module compiled = rt::Module::open(options.output);
+    rt::Program ready(compiled, rt::Checkpoint::open(weights));
+    return fromRuntime(ready.run(entry, rt::readTensors(inputFiles)));
+  } catch (const rt::Error &error) {
+    return llvm::createStringError(error.what());
+  }
+}

@@ -1,0 +1,27 @@
+//===- Verify.h - the compiled program beside the specification -*- C++ -*-===//
+#ifndef TOOLS_VERIFY_H
+#define TOOLS_VERIFY_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tools/CompiledProgram.h"
+
+namespace mlir::transformer {
+
+struct VerifyOptions {
+  std::string entry = "forward";
+  double bound = 1e-4; // error of an element over the tensor's largest magnitude
+  std::string program; // argv[0]
+};
+
+/// Compares the outputs of the compiled program with the reference
+/// interpreter's. Where they differ, finds the first layer and op that do: the
+/// entry is compiled again and again with one more output, the value of an op,
+/// by bisection; a call that differs is inlined and searched in turn. Writes a
+/// report to `out`; returns whether all outputs agree. Error: what does not
+/// compile or run.
+llvm::Expected<bool> verifyProgram(ModuleOp module, const RunData &data,
+                                   const VerifyOptions &options, llvm::raw_ostream &out);
+
+} // namespace mlir::transformer
+
+#endif // TOOLS_VERIFY_H

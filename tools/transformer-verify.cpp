@@ -1,0 +1,63 @@
+//===- transformer-verify.cpp - is the compiled program right? ------------===//
+#include "codegen/Pipelines.h"
+#include "mlir/Parser/Parser.h"
+#include "models/Import.h"
+#include "tools/Verify.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+namespace cl = llvm::cl;
+using namespace mlir;
+using namespace mlir::transformer;
+
+static cl::OptionCategory category("transformer-verify options");
+static cl::opt<std::string> input(cl::Positional, cl::desc("<checkpoint directory | config.json | model.mlir>"),
+                                  cl::Required, cl::cat(category));
+static cl::opt<std::string> weights("weights", cl::desc("Weights (default: the checkpoint directory)"),
+                                    cl::cat(category));
+static cl::list<std::string> inputs("inputs", cl::desc("A safetensors file, or name=FILE.npy"),
+                                    cl::OneOrMore, cl::cat(category));
+static cl::opt<std::string> entry("entry", cl::desc("Entry point"), cl::init("forward"),
+                                  cl::cat(category));
+static cl::opt<double> bound("bound", cl::desc("Largest error, over the tensor's largest magnitude"),
+                             cl::init(1e-4), cl::cat(category));
+
+static int fail(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs()) << message << "\n";
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "transformer-verify 0.1.0\n"; });
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Runs the compiled program beside the reference interpreter and names "
+                              "the first layer and op that differ.\nExit code: 0 they agree, 1 they "
+                              "differ, 2 something failed.\n");
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  registerImportDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  bool isText = StringRef(input).ends_with(".mlir");
+  std::string error = "cannot read " + input;
+  OwningOpRef<ModuleOp> module;
+  if (isText)
+    module = parseSourceFile<ModuleOp>(input, &context);
+  else if (auto imported = importModel(input, context, error); succeeded(imported))
+    module = std::move(*imported);
+  if (!module)
+    return fail(error);
+  if (weights.empty() && isText)
+    return fail("--weights is needed with a .mlir file");
+  auto data = RunData::open(weights.empty() ? input : weights, inputs);
+  if (!data)
+    return fail(llvm::toString(data.takeError()));
+  VerifyOptions options{entry, bound, argv[0]};
+  llvm::Expected<bool> agree = verifyProgram(*module, *data, options, llvm::outs());
+  if (!agree)
+    return fail(llvm::toString(agree.takeError()));
+  return *agree ? 0 : 1;
+}
