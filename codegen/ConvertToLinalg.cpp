@@ -1,5 +1,6 @@
 //===- ConvertToLinalg.cpp - the transformer dialect to linalg ------------===//
 #include "codegen/DestinationPassing.h"
+#include "codegen/Flops.h"
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
@@ -331,6 +332,7 @@ struct ConvertTransformerToLinalgPass
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    countFlops(module);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && failed(FunctionConverter(function, panelColumns).run()))
         return signalPassFailure();

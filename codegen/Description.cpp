@@ -1,5 +1,6 @@
 //===- Description.cpp - a module's description of itself -----------------===//
 #include "codegen/Description.h"
+#include "codegen/Flops.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -106,7 +107,7 @@ json::Object mlir::transformer::describeEntry(func::FuncOp entry, unsigned first
   json::Object object{{"name", entry.getName()}};
   object["inputs"] = std::move(inputs);
   object["outputs"] = std::move(outputs);
-  if (auto flops = entry->getAttrOfType<DictionaryAttr>("transformer.flops"))
+  if (auto flops = entry->getAttrOfType<DictionaryAttr>(kFlopsAttr))
     object["flops"] = attributeToJson(flops);
   return object;
 }

@@ -1,6 +1,7 @@
 //===- LowerModuleAbi.cpp - parameters and entries to the module ABI ------===//
 #include "codegen/Description.h"
 #include "codegen/Descriptor.h"
+#include "codegen/Flops.h"
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -320,7 +321,7 @@ private:
         function->setAttr("llvm.linkage", linkage);
         function.removeArgAttrsAttr();
         function->removeAttr(attr::entry);
-        function->removeAttr("transformer.flops");
+        function->removeAttr(kFlopsAttr);
       }
   }
 

@@ -1,8 +1,9 @@
 //===- Target.cpp - what code generation knows of a machine ---------------===//
 #include "codegen/Target.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 
@@ -11,19 +12,39 @@ using llvm::StringRef;
 
 namespace {
 
-/// Features whose instructions the code generator relies on; a program checks
-/// for exactly those that its target has.
-constexpr const char *checkedFeatures[] = {"sse4.2", "avx",      "avx2",     "fma",
-                                           "f16c",   "avx512f",  "avx512bw", "avx512cd",
-                                           "avx512dq", "avx512vl"};
+/// What every x86-64 CPU has, and what is no instruction: never asked for.
+constexpr StringRef baseFeatures[] = {"64bit", "cmov", "cx8",  "fxsr",      "mmx",
+                                      "sse",   "sse2", "x87", "vzeroupper"};
 
-void setVectors(CpuTarget &target, const llvm::StringSet<> &features) {
-  target.hasFma = features.contains("fma");
-  target.vectorLanes = features.contains("avx512f") ? 16 : features.contains("avx") ? 8 : 4;
-  target.vectorRegisters = features.contains("avx512f") ? 32 : 16;
-  for (const char *feature : checkedFeatures)
-    if (features.contains(feature))
-      target.required.push_back(feature);
+/// All that generated code may use beyond that. A program checks for each that
+/// its target has, so runtime/CpuFeatures.cpp must know them all.
+constexpr StringRef checkedFeatures[] = {
+    "sse3",       "ssse3",       "sse4.1",          "sse4.2",     "sse4a",        "cx16",
+    "sahf",       "popcnt",      "lzcnt",           "movbe",      "bmi",          "bmi2",
+    "adx",        "prfchw",      "avx",             "avx2",       "f16c",         "fma",
+    "fma4",       "xop",         "tbm",             "gfni",       "avxvnni",      "avx512f",
+    "evex512",    "avx512cd",    "avx512bw",        "avx512dq",   "avx512vl",     "avx512ifma",
+    "avx512vbmi", "avx512vbmi2", "avx512vnni",      "avx512bf16", "avx512bitalg", "avx512fp16",
+    "avx512vpopcntdq"};
+
+/// Everything that follows from what the CPU has (true) and lacks. What no
+/// program checks for is switched off, so that code never uses it.
+void setFeatures(CpuTarget &target, const llvm::StringMap<bool> &features) {
+  llvm::SmallVector<std::string> words;
+  for (const auto &feature : features) {
+    bool used = feature.getValue() && (llvm::is_contained(baseFeatures, feature.getKey()) ||
+                                       llvm::is_contained(checkedFeatures, feature.getKey()));
+    words.push_back((used ? "+" : "-") + feature.getKey().str());
+  }
+  llvm::sort(words); // '+' before '-': a feature goes with what it implies
+  target.features = llvm::join(words, ",");
+  auto has = [&](StringRef feature) { return features.lookup(feature); };
+  for (StringRef feature : checkedFeatures)
+    if (has(feature))
+      target.required.push_back(feature.str());
+  target.hasFma = has("fma");
+  target.vectorLanes = has("avx512f") ? 16 : has("avx") ? 8 : 4;
+  target.vectorRegisters = has("avx512f") ? 32 : 16;
 }
 
 } // namespace
@@ -40,33 +61,23 @@ llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef arch) {
     return target;
   }
   target.triple = llvm::sys::getDefaultTargetTriple();
-  llvm::StringSet<> features;
+  llvm::StringMap<bool> features;
   if (arch == "native") {
     target.cpu = llvm::sys::getHostCPUName().str();
-    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-      target.features += (target.features.empty() ? "" : ",") +
-                         std::string(feature.getValue() ? "+" : "-") + feature.getKey().str();
-      if (feature.getValue())
-        features.insert(feature.getKey());
-    }
+    features = llvm::sys::getHostCPUFeatures();
   } else {
-    llvm::SmallVector<StringRef> list;
-    if (llvm::X86::parseArchX86(arch) == llvm::X86::CK_None)
-      return llvm::createStringError("unknown --arch '" + arch.str() +
-                                     "': expected native, x86-64, x86-64-v2, x86-64-v3, "
+    if (llvm::X86::parseArchX86(arch, /*Only64Bit=*/true) == llvm::X86::CK_None)
+      return llvm::createStringError("--arch " + arch +
+                                     ": expected native, x86-64, x86-64-v2, x86-64-v3, "
                                      "x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows");
     target.cpu = arch.str();
+    llvm::SmallVector<StringRef> list;
     llvm::X86::getFeaturesForCPU(arch, list);
-    llvm::StringMap<bool> implied;
     for (StringRef feature : list) {
-      implied[feature] = true;
-      llvm::X86::updateImpliedFeatures(feature, true, implied);
-      target.features += (target.features.empty() ? "+" : ",+") + feature.str();
+      features[feature] = true;
+      llvm::X86::updateImpliedFeatures(feature, true, features);
     }
-    for (const auto &feature : implied)
-      if (feature.getValue())
-        features.insert(feature.getKey());
   }
-  setVectors(target, features);
+  setFeatures(target, features);
   return target;
 }

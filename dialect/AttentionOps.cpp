@@ -17,8 +17,8 @@ LogicalResult AttentionOp::verify() {
                          << heads;
   int64_t kv = kvHeads();
   if (kv < 1 || heads % kv)
-    return emitOpError() << "expected num_kv_heads that divides num_heads = " << heads
-                         << ", found " << kv;
+    return emitOpError() << "expected num_kv_heads that divides num_heads = " << heads << ", found "
+                         << kv;
   int64_t kvWidth = kv * headDim();
   if (failed(verifyWidth(*this, "keys", getK(), kvWidth)) ||
       failed(verifyWidth(*this, "values", getV(), kvWidth)) ||

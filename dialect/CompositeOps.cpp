@@ -11,7 +11,9 @@ static LogicalResult verifyCount(Operation *op, StringRef what, size_t found, si
                            << found;
 }
 
-static Value biasAt(OperandRange biases, unsigned i) { return biases.empty() ? Value() : biases[i]; }
+static Value biasAt(OperandRange biases, unsigned i) {
+  return biases.empty() ? Value() : biases[i];
+}
 
 namespace {
 /// The weights q, k, v and output projection, and their biases (each may be null).
@@ -118,8 +120,8 @@ static LogicalResult verifyAttention(Operation *op, StringRef what, OperandRange
 static LogicalResult verifyFfn(Operation *op, OperandRange group, int64_t width) {
   int64_t hidden, out;
   if (failed(verifyGroup(op, "ffn", group, 4)) ||
-      failed(verifyLinear(op, "up weight", width, group[0], group[1], WeightLayout::OutIn,
-                          hidden)) ||
+      failed(
+          verifyLinear(op, "up weight", width, group[0], group[1], WeightLayout::OutIn, hidden)) ||
       failed(verifyLinear(op, "down weight", hidden, group[2], group[3], WeightLayout::OutIn, out)))
     return failure();
   return verifyWidth(op, "ffn output bias", group[3], width);
@@ -149,8 +151,8 @@ LogicalResult DecoderLayerOp::verify() {
   int64_t width = widthOf(getX());
   if (failed(verifyWidth(*this, "memory", getMemory(), width)) ||
       failed(verifyAttention(*this, "self_attention", getSelfAttention(), width, getNumHeads())) ||
-      failed(verifyAttention(*this, "cross_attention", getCrossAttention(), width,
-                             getNumHeads())) ||
+      failed(
+          verifyAttention(*this, "cross_attention", getCrossAttention(), width, getNumHeads())) ||
       failed(verifyFfn(*this, getFfn(), width)))
     return failure();
   return verifyNorms(*this, 6);

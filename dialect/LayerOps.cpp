@@ -46,8 +46,7 @@ LogicalResult ResidualLayerNormOp::verify() {
   return verifyNorm(*this, width, getGamma(), getBeta(), getEps().convertToDouble(), getUnbiased());
 }
 
-LogicalResult ResidualLayerNormOp::canonicalize(ResidualLayerNormOp op,
-                                                PatternRewriter &rewriter) {
+LogicalResult ResidualLayerNormOp::canonicalize(ResidualLayerNormOp op, PatternRewriter &rewriter) {
   if (!op.getSum() || !op.getSum().use_empty())
     return failure();
   auto pruned = ResidualLayerNormOp::create(rewriter, op.getLoc(), op.getResult().getType(),

@@ -59,15 +59,13 @@ FailureOr<reference::Tensor> RunData::parameter(ParameterOp op) const {
     return failure();
   reference::Tensor result{found->view->shape, {}};
   std::vector<float> values(result.size());
-  rt::convertToFloat(found->view->dtype, found->view->data, values.data(),
-                     values.size());
+  rt::convertToFloat(found->view->dtype, found->view->data, values.data(), values.size());
   result.data = std::vector<double>(values.begin(), values.end());
   return result;
 }
 
-llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
-                                                             const std::string &entry,
-                                                             const std::string &program) const {
+llvm::Expected<reference::NamedTensors>
+RunData::runCompiled(ModuleOp module, const std::string &entry, const std::string &program) const {
   llvm::SmallString<128> text, object;
   std::error_code code = fs::createTemporaryFile("transformer-verify", "mlir", text);
   if (!code)

@@ -82,8 +82,9 @@ static Difference compare(const Tensor &expected, const Tensor &found) {
 }
 
 static void print(llvm::raw_ostream &out, StringRef what, Difference difference) {
-  out << what << llvm::formatv(": largest error {0:e2}, largest value {1:e2}\n", difference.error,
-                               difference.magnitude);
+  out << what
+      << llvm::formatv(": largest error {0:e2}, largest value {1:e2}\n", difference.error,
+                       difference.magnitude);
 }
 
 /// The sequences that the rows of `value` belong to, as a value of the same
@@ -98,8 +99,8 @@ static std::optional<std::pair<Value, bool>> rowsOf(Value value, unsigned depth 
     return std::pair(op->getOperand(1), true);
   if (auto call = dyn_cast<func::CallOp>(op)) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
-    Value returned = callee.front().getTerminator()->getOperand(
-        cast<OpResult>(value).getResultNumber());
+    Value returned =
+        callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
     std::optional<std::pair<Value, bool>> rows = rowsOf(returned, depth + 1);
     if (rows && isa<BlockArgument>(rows->first))
       return std::pair(call.getOperand(cast<BlockArgument>(rows->first).getArgNumber()),
@@ -215,15 +216,21 @@ llvm::Error Verifier::search() {
     if (llvm::Error error = evaluate(&expected))
       return error;
     SmallVector<Probe> candidates = probes(ops);
-    // The first that differs is in [low, high]; high == size: none is known to.
+    // The first that differs is in [low, high]; high == size: none is known to. What does not
+    // compile with one more output is left out.
     size_t low = 0, high = candidates.size();
     Difference first;
     while (low < high) {
       size_t middle = (low + high) / 2;
-      auto difference = differenceAt(candidates[middle],
-                                     expected.values.find(candidates[middle].value)->second);
-      if (!difference)
-        return difference.takeError();
+      auto difference =
+          differenceAt(candidates[middle], expected.values.find(candidates[middle].value)->second);
+      if (!difference) {
+        out << "cannot look at " << candidates[middle].value.getDefiningOp()->getName() << ": "
+            << llvm::toString(difference.takeError()) << "\n";
+        candidates.erase(candidates.begin() + middle);
+        high -= high > middle;
+        continue;
+      }
       if (difference->exceeds(options.bound)) {
         high = middle;
         first = *difference;

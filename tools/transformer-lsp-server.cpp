@@ -7,7 +7,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<mlir::transformer::TransformerDialect,
-                  mlir::transformer::kernel::KernelDialect>();
+  registry
+      .insert<mlir::transformer::TransformerDialect, mlir::transformer::kernel::KernelDialect>();
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

@@ -12,15 +12,17 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 static cl::OptionCategory category("transformer-verify options");
-static cl::opt<std::string> input(cl::Positional, cl::desc("<checkpoint directory | config.json | model.mlir>"),
+static cl::opt<std::string> input(cl::Positional,
+                                  cl::desc("<checkpoint directory | config.json | model.mlir>"),
                                   cl::Required, cl::cat(category));
-static cl::opt<std::string> weights("weights", cl::desc("Weights (default: the checkpoint directory)"),
-                                    cl::cat(category));
+static cl::opt<std::string>
+    weights("weights", cl::desc("Weights (default: the checkpoint directory)"), cl::cat(category));
 static cl::list<std::string> inputs("inputs", cl::desc("A safetensors file, or name=FILE.npy"),
                                     cl::OneOrMore, cl::cat(category));
 static cl::opt<std::string> entry("entry", cl::desc("Entry point"), cl::init("forward"),
                                   cl::cat(category));
-static cl::opt<double> bound("bound", cl::desc("Largest error, over the tensor's largest magnitude"),
+static cl::opt<double> bound("bound",
+                             cl::desc("Largest error, over the tensor's largest magnitude"),
                              cl::init(1e-4), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
@@ -32,10 +34,11 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "transformer-verify 0.1.0\n"; });
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Runs the compiled program beside the reference interpreter and names "
-                              "the first layer and op that differ.\nExit code: 0 they agree, 1 they "
-                              "differ, 2 something failed.\n");
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Runs the compiled program beside the reference interpreter and names "
+      "the first layer and op that differ.\nExit code: 0 they agree, 1 they "
+      "differ, 2 something failed.\n");
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);

@@ -71,7 +71,8 @@ static Tensor sublayer(const Tensor &x, bool normFirst, Function norm, Function 
 }
 
 /// The i-th pair (gamma, beta) of a layer's norms applied to x.
-template <typename OpTy> static Tensor applyNorm(OpTy op, Frame &frame, unsigned i, const Tensor &x) {
+template <typename OpTy>
+static Tensor applyNorm(OpTy op, Frame &frame, unsigned i, const Tensor &x) {
   return layerNorm(x, frame.tensor(op.getNorms()[2 * i]), frame.tensor(op.getNorms()[2 * i + 1]),
                    {op.getEps().convertToDouble(), op.getUnbiased(), op.getEpsOutside()});
 }
@@ -130,9 +131,9 @@ LogicalResult reference::evaluate(EncoderLayerOp op, Frame &frame) {
   Tensor h = sublayer(
       x, op.getNormFirst(), [&](const Tensor &r) { return applyNorm(op, frame, 0, r); },
       [&](const Tensor &r) { return attend(r, sequences, r, sequences); });
-  frame.set(op.getResult(), sublayer(h, op.getNormFirst(),
-                                     [&](const Tensor &r) { return applyNorm(op, frame, 1, r); },
-                                     ffn));
+  frame.set(op.getResult(), sublayer(
+                                h, op.getNormFirst(),
+                                [&](const Tensor &r) { return applyNorm(op, frame, 1, r); }, ffn));
   return success();
 }
 
@@ -155,8 +156,8 @@ LogicalResult reference::evaluate(DecoderLayerOp op, Frame &frame) {
   Tensor g = sublayer(
       h, op.getNormFirst(), [&](const Tensor &r) { return applyNorm(op, frame, 1, r); },
       [&](const Tensor &r) { return cross(r, sequences, memory, keys); });
-  frame.set(op.getResult(), sublayer(g, op.getNormFirst(),
-                                     [&](const Tensor &r) { return applyNorm(op, frame, 2, r); },
-                                     ffn));
+  frame.set(op.getResult(), sublayer(
+                                g, op.getNormFirst(),
+                                [&](const Tensor &r) { return applyNorm(op, frame, 2, r); }, ffn));
   return success();
 }

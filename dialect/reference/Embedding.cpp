@@ -10,8 +10,7 @@ using namespace mlir::transformer::reference;
 static LogicalResult addRows(Operation *op, Frame &frame, Tensor &result, const Tensor &ids,
                              const Tensor &table, double scale) {
   if (ids.shape[0] != result.shape[0])
-    return frame.fail(op, "found " + Twine(ids.shape[0]) + " ids beside " +
-                              Twine(result.shape[0]));
+    return frame.fail(op, "found " + Twine(ids.shape[0]) + " ids beside " + Twine(result.shape[0]));
   for (auto [t, id] : llvm::enumerate(ids.integers())) {
     if (id < 0 || id >= table.shape[0])
       return frame.fail(op, "id " + Twine(id) + " of token " + Twine(t) + " is not in [0, " +

@@ -119,8 +119,10 @@ LogicalResult Interpreter::evaluate(Operation *op, Frame &frame) {
           .Case<arith::ConstantOp, tensor::DimOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp,
                 tensor::ExtractSliceOp, linalg::PackOp, linalg::UnPackOp>(runReference)
           .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::AddIOp,
-                arith::SubIOp, arith::MulIOp>([&](auto op) { return evaluateElementwise(op, frame); })
-          .Default([&](Operation *op) { return fail(op, "the interpreter does not know this op"); });
+                arith::SubIOp, arith::MulIOp>(
+              [&](auto op) { return evaluateElementwise(op, frame); })
+          .Default(
+              [&](Operation *op) { return fail(op, "the interpreter does not know this op"); });
   if (failed(result) || !observer)
     return result;
   SmallVector<const Tensor *> results;

@@ -40,11 +40,10 @@ Tensor reference::layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &
     for (int64_t c = 0; c < width; ++c)
       squares += (x.row(t)[c] - mean) * (x.row(t)[c] - mean);
     double variance = squares / (options.unbiased ? width - 1 : width);
-    double deviation = options.epsOutside ? std::sqrt(variance) + options.eps
-                                          : std::sqrt(variance + options.eps);
+    double deviation =
+        options.epsOutside ? std::sqrt(variance) + options.eps : std::sqrt(variance + options.eps);
     for (int64_t c = 0; c < width; ++c)
-      result.row(t)[c] =
-          gamma.reals()[c] * (x.row(t)[c] - mean) / deviation + beta.reals()[c];
+      result.row(t)[c] = gamma.reals()[c] * (x.row(t)[c] - mean) / deviation + beta.reals()[c];
   }
   return result;
 }

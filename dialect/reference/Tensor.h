@@ -47,9 +47,10 @@ struct Tensor {
 
 /// The value of a `!transformer.sequences`.
 struct Sequences {
-  int64_t batch = 0, length = 0;    // the mask's shape
-  std::vector<int64_t> offsets;     // [batch + 1]: sequence b owns rows offsets[b] .. offsets[b + 1] - 1
-  std::vector<int64_t> places;      // [T]: row t came from (places[t] / length, places[t] % length)
+  int64_t batch = 0, length = 0; // the mask's shape
+  std::vector<int64_t>
+      offsets;                 // [batch + 1]: sequence b owns rows offsets[b] .. offsets[b + 1] - 1
+  std::vector<int64_t> places; // [T]: row t came from (places[t] / length, places[t] % length)
 
   int64_t tokens() const { return places.size(); }
 };

@@ -70,8 +70,8 @@ LogicalResult reference::evaluate(arith::ConstantOp op, Frame &frame) {
 LogicalResult reference::evaluateElementwise(Operation *op, Frame &frame) {
   const Tensor &a = frame.tensor(op->getOperand(0)), &b = frame.tensor(op->getOperand(1));
   if (a.shape != b.shape)
-    return frame.fail(op, "operands have shapes " + shapeText(a.shape) + " and " +
-                              shapeText(b.shape));
+    return frame.fail(op,
+                      "operands have shapes " + shapeText(a.shape) + " and " + shapeText(b.shape));
   auto combine = [&](auto f) {
     Tensor result = a;
     if (a.isInteger())
@@ -95,8 +95,8 @@ LogicalResult reference::evaluate(tensor::DimOp op, Frame &frame) {
   const Tensor &source = frame.tensor(op.getSource());
   int64_t dim = frame.tensor(op.getIndex()).integers()[0];
   if (dim < 0 || dim >= source.rank())
-    return frame.fail(op, "dimension " + Twine(dim) + " of a tensor of rank " +
-                              Twine(source.rank()));
+    return frame.fail(op,
+                      "dimension " + Twine(dim) + " of a tensor of rank " + Twine(source.rank()));
   frame.set(op.getResult(), Tensor::scalar(source.shape[dim]));
   return success();
 }

