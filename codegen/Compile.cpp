@@ -9,13 +9,13 @@
 #include "mlir/Support/FileUtilities.h"
 #include "models/Import.h"
 #include "passes/Pipelines.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
-#include <chrono>
+#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -31,8 +31,8 @@ enum class Stage { Dialect, Fused, Linalg, Tiled, Buffers, Llvm, LlvmIr, Asm, Ob
 llvm::Expected<Stage> stageOf(const CompileOptions &options) {
   if (options.emit.empty())
     return path::extension(options.output) == ".so" ? Stage::Module : Stage::Exe;
-  static constexpr const char *names[] = {"dialect", "fused",   "linalg", "tiled",  "buffers", "llvm",
-                                          "llvm-ir", "asm",     "object", "exe",    "module"};
+  static constexpr const char *names[] = {"dialect", "fused", "linalg", "tiled", "buffers", "llvm",
+                                          "llvm-ir", "asm",   "object", "exe",   "module"};
   for (auto [i, name] : llvm::enumerate(names))
     if (options.emit == name)
       return static_cast<Stage>(i);
@@ -41,7 +41,7 @@ llvm::Expected<Stage> stageOf(const CompileOptions &options) {
                            "object, exe or module");
 }
 
-llvm::Error checkOptions(const CompileOptions &options) {
+llvm::Error checkOptions(const CompileOptions &options, Stage stage) {
   auto only = [&](StringRef option, StringRef value, StringRef supported) -> llvm::Error {
     if (value == supported)
       return llvm::Error::success();
@@ -54,11 +54,18 @@ llvm::Error checkOptions(const CompileOptions &options) {
     return error;
   if (llvm::Error error = only("weights-dtype", options.weightsDtype, "f32"))
     return error;
-  if (options.output != "-" && !fs::exists(path::parent_path(options.output).empty()
-                                               ? "."
-                                               : path::parent_path(options.output)))
-    return createStringError("-o " + options.output + ": directory " +
-                             path::parent_path(options.output) + " does not exist");
+  StringRef directory = path::parent_path(options.output);
+  if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
+    return createStringError("-o " + options.output + ": there is no directory " + directory);
+  bool writesProgram = stage == Stage::Exe || stage == Stage::Module;
+  if (fs::is_directory(options.output))
+    return createStringError("-o " + options.output + ": expected a file, found a directory");
+  if (writesProgram && (options.output == "-" ||
+                        (fs::exists(options.output) && !fs::is_regular_file(options.output))))
+    return createStringError("-o " + options.output + ": a program is written to a file only");
+  if (options.embedWeights && !writesProgram)
+    return createStringError("--embed-weights: expected --emit exe or module, found " +
+                             options.emit);
   if (!fs::exists(options.input))
     return createStringError(options.input +
                              ": expected a checkpoint directory, a config.json or a .mlir file, "
@@ -85,6 +92,33 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
+/// What keeps a function from being an entry point of a program; else empty.
+std::string entryProblem(Operation &op) {
+  auto entry = dyn_cast<func::FuncOp>(op);
+  if (!entry)
+    return ("transformer.entry: expected a func.func, found " + op.getName().getStringRef()).str();
+  std::string name = "entry point @" + entry.getName().str() + ": ";
+  if (entry.isDeclaration() || entry.getNumResults() == 0)
+    return name + "expected a body that returns at least one tensor";
+  auto fits = [](Type type, bool input) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() <= 4 &&
+           (input ? tensor.getElementType().isInteger(64) : tensor.getElementType().isF32());
+  };
+  auto problem = [&](const char *what, size_t index, const char *expected, Type found) {
+    return llvm::formatv("{0}{1} {2}: expected a tensor of {3} of rank 4 at most, found {4}", name,
+                         what, index, expected, found)
+        .str();
+  };
+  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
+    if (!fits(type, true))
+      return problem("argument", i, "i64", type);
+  for (auto [i, type] : llvm::enumerate(entry.getResultTypes()))
+    if (!fits(type, false))
+      return problem("result", i, "f32", type);
+  return "";
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext &context) {
   if (path::extension(input) == ".mlir" || path::extension(input) == ".mlirbc") {
     DiagnosticText diagnostics(context);
@@ -92,10 +126,16 @@ llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext
     if (!module)
       return diagnostics.error(input);
     bool anyEntry = false;
-    for (Operation &op : *module->getBody())
-      anyEntry |= op.hasAttr(attr::entry);
+    for (Operation &op : *module->getBody()) {
+      if (!op.hasAttr(attr::entry))
+        continue;
+      anyEntry = true;
+      if (std::string problem = entryProblem(op); !problem.empty())
+        return createStringError(input + ": " + problem);
+    }
     if (!anyEntry)
-      return createStringError(input + ": expected a function with the attribute transformer.entry");
+      return createStringError(input +
+                               ": expected a function with the attribute transformer.entry");
     return module;
   }
   std::string error;
@@ -112,8 +152,7 @@ void attachTokenizer(ModuleOp module, StringRef directory) {
   llvm::SmallString<128> file(directory);
   path::append(file, "tokenizer.json");
   if (auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true))
-    module->setAttr(attr::tokenizer,
-                    StringAttr::get(module.getContext(), (*text)->getBuffer()));
+    module->setAttr(attr::tokenizer, StringAttr::get(module.getContext(), (*text)->getBuffer()));
 }
 
 /// Runs the pipelines up to and with `last`.
@@ -156,60 +195,99 @@ std::string runtimeDirectory(const std::string &program) {
   return base.str().str();
 }
 
-/// Appends the weights and the trailer that the runtime looks for.
-llvm::Error appendWeights(const std::string &program, StringRef checkpoint) {
-  llvm::SmallString<128> file(checkpoint);
-  if (fs::is_directory(checkpoint))
-    path::append(file, "model.safetensors");
-  auto weights = llvm::MemoryBuffer::getFile(file, false, /*RequiresNullTerminator=*/false);
-  if (!weights)
-    return createStringError(weights.getError(), "--embed-weights: cannot read " + file);
-  uint64_t size;
-  if (std::error_code code = fs::file_size(program, size))
-    return createStringError(code, "cannot read " + program);
-  uint64_t offset = llvm::alignTo(size, 4096);
-  std::error_code code;
-  llvm::raw_fd_ostream out(program, code, fs::CD_OpenExisting, fs::FA_Write, fs::OF_Append);
+/// What went wrong in writing, so that the stream's end does not abort.
+llvm::Error flushed(llvm::raw_fd_ostream &out, const std::string &file) {
+  out.flush();
+  std::error_code code = out.error();
+  out.clear_error();
   if (code)
-    return createStringError(code, "cannot append to " + program);
-  out.write_zeros(offset - size);
-  out << (*weights)->getBuffer();
-  uint64_t length = (*weights)->getBufferSize();
-  out << "TRWEIGHT";
-  out.write(reinterpret_cast<const char *>(&offset), 8);
-  out.write(reinterpret_cast<const char *>(&length), 8);
-  out.close();
-  if (out.has_error())
-    return createStringError(out.error(), "cannot append to " + program);
+    return createStringError("cannot write " + file + ": " + code.message());
   return llvm::Error::success();
 }
 
+/// The weights beside the model definition, for --embed-weights.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readWeights(StringRef input) {
+  llvm::SmallString<128> file(fs::is_directory(input) ? input : path::parent_path(input));
+  path::append(file, "model.safetensors");
+  auto weights = llvm::MemoryBuffer::getFile(file, false, /*RequiresNullTerminator=*/false);
+  if (!weights)
+    return createStringError("--embed-weights: cannot read " + file + ": " +
+                             weights.getError().message());
+  return std::move(*weights);
+}
+
+/// Appends the weights and the trailer that the runtime looks for.
+llvm::Error appendWeights(const std::string &program, const llvm::MemoryBuffer &weights) {
+  std::error_code code;
+  llvm::raw_fd_ostream out(program, code, fs::CD_OpenExisting, fs::FA_Write, fs::OF_Append);
+  if (code)
+    return createStringError("cannot write " + program + ": " + code.message());
+  uint64_t size = out.tell(), offset = llvm::alignTo(size, 4096);
+  uint64_t length = weights.getBufferSize();
+  out.write_zeros(offset - size);
+  out << weights.getBuffer() << "TRWEIGHT";
+  out.write(reinterpret_cast<const char *>(&offset), 8);
+  out.write(reinterpret_cast<const char *>(&length), 8);
+  return flushed(out, program);
+}
+
+/// Links `object` to a file beside the output, which takes the output's place
+/// when it is whole.
+llvm::Error writeProgram(StringRef object, const CompileOptions &options, bool shared,
+                         const llvm::MemoryBuffer *weights) {
+  std::string whole = options.output + ".linked";
+  llvm::scope_exit cleanUp([&] { fs::remove(whole); });
+  if (llvm::Error error = linkProgram(object, whole, shared, runtimeDirectory(options.program)))
+    return error;
+  if (weights)
+    if (llvm::Error error = appendWeights(whole, *weights))
+      return error;
+  if (std::error_code code = fs::rename(whole, options.output))
+    return createStringError("cannot write " + options.output + ": " + code.message());
+  return llvm::Error::success();
+}
+
+/// Writes a file that appears whole or not at all, or standard output ("-").
 llvm::Error writeFile(const std::string &output,
                       llvm::function_ref<llvm::Error(llvm::raw_pwrite_stream &)> write) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream text(buffer);
   if (llvm::Error error = write(text))
     return error;
+  if (output != "-" && (!fs::exists(output) || fs::is_regular_file(output)))
+    return llvm::writeToOutput(output, [&](llvm::raw_ostream &out) {
+      out << text.str();
+      return flushed(static_cast<llvm::raw_fd_ostream &>(out), output);
+    });
   std::error_code code;
-  llvm::ToolOutputFile file(output, code, fs::OF_None);
+  llvm::raw_fd_ostream out(output, code); // a pipe or a device stays what it is
   if (code)
-    return createStringError(code, "cannot write " + output);
-  file.os() << text.str();
-  file.keep();
-  return llvm::Error::success();
+    return createStringError("cannot write " + output + ": " + code.message());
+  out << text.str();
+  return flushed(out, output);
 }
 
 } // namespace
 
 llvm::Error mlir::transformer::compile(const CompileOptions &options) {
-  if (llvm::Error error = checkOptions(options))
-    return error;
   llvm::Expected<Stage> stage = stageOf(options);
   if (!stage)
     return stage.takeError();
+  if (llvm::Error error = checkOptions(options, *stage))
+    return error;
   llvm::Expected<CpuTarget> target = cpuTarget(options.arch);
   if (!target)
     return target.takeError();
+  if (*stage >= Stage::Exe && target->triple != llvm::sys::getDefaultTargetTriple())
+    return createStringError("--arch " + options.arch + ": programs for " + target->triple +
+                             " cannot be linked here; --emit asm and object can be");
+  std::unique_ptr<llvm::MemoryBuffer> weights;
+  if (options.embedWeights) {
+    auto read = readWeights(options.input);
+    if (!read)
+      return read.takeError();
+    weights = std::move(*read);
+  }
 
   DialectRegistry registry;
   registerCodegenDialects(registry);
@@ -247,14 +325,10 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
     return writeFile(options.output, code(llvm::CodeGenFileType::ObjectFile));
 
   llvm::SmallString<128> object;
-  if (std::error_code error = fs::createTemporaryFile("transformer", "o", object))
-    return createStringError(error, "temporary object file");
-  llvm::Error error = writeFile(object.str().str(), code(llvm::CodeGenFileType::ObjectFile));
-  if (!error)
-    error = linkProgram(object, options.output, *stage == Stage::Module,
-                        runtimeDirectory(options.program));
-  fs::remove(object);
-  if (!error && options.embedWeights)
-    error = appendWeights(options.output, options.input);
-  return error;
+  if (std::error_code code = fs::createTemporaryFile("transformer", "o", object))
+    return createStringError("temporary object file: " + code.message());
+  llvm::scope_exit cleanUp([&] { fs::remove(object); });
+  if (llvm::Error error = writeFile(object.str().str(), code(llvm::CodeGenFileType::ObjectFile)))
+    return error;
+  return writeProgram(object, options, *stage == Stage::Module, weights.get());
 }

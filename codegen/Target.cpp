@@ -13,19 +13,20 @@ using llvm::StringRef;
 namespace {
 
 /// What every x86-64 CPU has, and what is no instruction: never asked for.
-constexpr StringRef baseFeatures[] = {"64bit", "cmov", "cx8",  "fxsr",      "mmx",
+constexpr StringRef baseFeatures[] = {"64bit", "cmov", "cx8", "fxsr",      "mmx",
                                       "sse",   "sse2", "x87", "vzeroupper"};
 
 /// All that generated code may use beyond that. A program checks for each that
 /// its target has, so runtime/CpuFeatures.cpp must know them all.
 constexpr StringRef checkedFeatures[] = {
-    "sse3",       "ssse3",       "sse4.1",          "sse4.2",     "sse4a",        "cx16",
-    "sahf",       "popcnt",      "lzcnt",           "movbe",      "bmi",          "bmi2",
-    "adx",        "prfchw",      "avx",             "avx2",       "f16c",         "fma",
-    "fma4",       "xop",         "tbm",             "gfni",       "avxvnni",      "avx512f",
-    "evex512",    "avx512cd",    "avx512bw",        "avx512dq",   "avx512vl",     "avx512ifma",
-    "avx512vbmi", "avx512vbmi2", "avx512vnni",      "avx512bf16", "avx512bitalg", "avx512fp16",
-    "avx512vpopcntdq"};
+    "sse3",       "ssse3",          "sse4.1",     "sse4.2",     "sse4a",
+    "cx16",       "sahf",           "popcnt",     "lzcnt",      "movbe",
+    "bmi",        "bmi2",           "adx",        "prfchw",     "avx",
+    "avx2",       "f16c",           "fma",        "fma4",       "xop",
+    "tbm",        "gfni",           "avxvnni",    "avx512f",    "evex512",
+    "avx512cd",   "avx512bw",       "avx512dq",   "avx512vl",   "avx512ifma",
+    "avx512vbmi", "avx512vbmi2",    "avx512vnni", "avx512bf16", "avx512bitalg",
+    "avx512fp16", "avx512vpopcntdq"};
 
 /// Everything that follows from what the CPU has (true) and lacks. What no
 /// program checks for is switched off, so that code never uses it.

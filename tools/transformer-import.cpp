@@ -1,10 +1,9 @@
 //===- transformer-import.cpp - model definition to dialect text ----------===//
 #include "models/Import.h"
-#include "llvm/Support/CommandLine.h"
+#include "tools/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
-#include "llvm/Support/WithColor.h"
 
 static constexpr llvm::StringLiteral overview =
     R"(Writes the model definition of a checkpoint as text of the transformer dialect.
@@ -22,29 +21,24 @@ int main(int argc, char **argv) {
   llvm::cl::opt<std::string> output("o", llvm::cl::desc("output file ('-': standard output)"),
                                     llvm::cl::value_desc("model.mlir"), llvm::cl::init("-"),
                                     llvm::cl::cat(category));
-  llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "transformer-import 0.1.0\n"; });
-  llvm::cl::ParseCommandLineOptions(argc, argv, overview);
-
-  auto fail = [](const llvm::Twine &message) {
-    llvm::WithColor::error(llvm::errs(), "transformer-import") << message << '\n';
+  if (!mlir::transformer::parseCommandLine(argc, argv, category, "transformer-import", overview))
     return 1;
-  };
+
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::string error;
   auto module = mlir::transformer::importModel(input, context, error);
   if (failed(module))
-    return fail(error);
+    return mlir::transformer::printError(error);
   std::error_code code;
   llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_Text);
   if (code)
-    return fail(output + ": " + code.message());
+    return mlir::transformer::printError(output + ": " + code.message());
   (*module)->print(file.os(), mlir::transformer::importPrintingFlags());
   file.os().flush();
   if (file.os().has_error()) {
     code = file.os().error();
     file.os().clear_error();
-    return fail(output + ": " + code.message());
+    return mlir::transformer::printError(output + ": " + code.message());
   }
   file.keep();
   return 0;

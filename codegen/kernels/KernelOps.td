@@ -35,6 +35,7 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []>
     : Op<Kernel_Dialect, mnemonic, !listconcat([DestinationStyleOpInterface,
           DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
   code dpsDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
   }];
@@ -53,6 +54,7 @@ def Kernel_CountTokensOp : Op<Kernel_Dialect, "count_tokens", [DeclareOpInterfac
   let summary = "number of elements of a mask that are not zero";
   let arguments = (ins Kernel_Buffer:$mask);
   let results = (outs Index:$count);
+  let hasVerifier = 1;
   let assemblyFormat = "$mask attr-dict `:` type($mask)";
 }
 

@@ -182,7 +182,7 @@ def check_configs(suite: Suite) -> None:
     for field in ("d_model", "n_head", "ffn_hidden", "n_layers", "enc_voc_size", "trg_pad_idx"):
         check(f"annotated missing {field}", {field: None}, field, case=annotated)
     check("annotated unknown layer_norm", {"layer_norm": "sideways"}, "layer_norm", "sideways", case=annotated)
-    check("bert_pytorch missing hidden", {"hidden": None}, "hidden", case="bert-pytorch")
+    check("bert_pytorch missing vocab_size", {"vocab_size": None}, "vocab_size", case="bert-pytorch")
 
 
 def check_config_files(suite: Suite) -> None:

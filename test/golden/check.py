@@ -59,12 +59,12 @@ def live_reference(case: Path) -> object:
         return Reference(case, json.loads((case / "config.json").read_text()))
 
 
-def check_case(case: Path, compiler: Path, work: Path, live: bool) -> None:
-    """Raises Failure at the first thing that is wrong."""
+def check_case(case: Path, compiler: list[str | Path], work: Path, live: bool) -> None:
+    """Compiles with the command `compiler` and runs; raises Failure at the first thing that is wrong."""
     work.mkdir(parents=True, exist_ok=True)
     program = work / "program"
     program.unlink(missing_ok=True)
-    call("compile", [compiler, case, "-o", program], COMPILE_SECONDS)
+    call("compile", [*compiler, case, "-o", program], COMPILE_SECONDS)
     reference = live_reference(case) if live else None
     for set_name in input_sets(case):
         output = work / f"{set_name}.out.safetensors"
@@ -80,7 +80,7 @@ def check_case(case: Path, compiler: Path, work: Path, live: bool) -> None:
             raise Failure(f"{set_name}: {line}")
 
 
-def report(case: Path, compiler: Path, work: Path, live: bool) -> bool:
+def report(case: Path, compiler: list[str | Path], work: Path, live: bool) -> bool:
     try:
         check_case(case, compiler, work, live)
     except Failure as failure:
@@ -102,6 +102,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help="names of the cases to check (default: all)")
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    parser.add_argument("--arch", default="native", help="compile for this CPU, which must run here (default: native)")
     parser.add_argument("--work", type=Path, help="directory to keep programs and outputs in (default: a temporary)")
     parser.add_argument("--live", action="store_true", help="recompute the expectations with the installed PyTorch")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="cases at a time (default: 2)")
@@ -109,7 +110,7 @@ def main() -> int:
     cases = find_cases(arguments.cases, parser)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         work = arguments.work or Path(scratch)
-        compiler = arguments.compile.resolve()
+        compiler = [arguments.compile.resolve(), "--arch", arguments.arch]
         good = list(pool.map(lambda case: report(case, compiler, work / case.name, arguments.live), cases))
     print(f"{good.count(True)} passed, {good.count(False)} failed")
     return 0 if all(good) and good else 1

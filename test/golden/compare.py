@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares what a program produced for a golden case with the stored float64 expectation.
 
-Passes when at every unmasked position the error is at most twice that of PyTorch in float32, and
+Passes when at every unmasked position the error is at most twice that of PyTorch in float32 (its
+largest over the input sets of the case: one set has few pooled values, and luck with them), and
 when the padding positions of outputs with a position per token are exactly zero. Prints one line.
 """
 
@@ -87,11 +88,20 @@ def compare(
     return True, ", ".join(lines)
 
 
+def case_bounds(sets: dict[str, dict[str, float]]) -> dict[str, float]:
+    """PyTorch's float32 error of every output: its largest over all input sets of the case."""
+    bounds: dict[str, float] = {}
+    for outputs in sets.values():
+        for name, error in outputs.items():
+            bounds[name] = max(error, bounds.get(name, 0.0))
+    return bounds
+
+
 def compare_files(case: Path, output: Path, inputs_name: str = "inputs") -> tuple[bool, str]:
     config = json.loads((case / "config.json").read_text())
     inputs = load_file(case / f"{inputs_name}.safetensors")
     expected = load_file(case / f"{expected_name(inputs_name)}.safetensors")
-    bounds = json.loads((case / "bounds.json").read_text())[inputs_name]
+    bounds = case_bounds(json.loads((case / "bounds.json").read_text()))
     try:
         found = load_file(output)
     except (OSError, SafetensorError) as error:

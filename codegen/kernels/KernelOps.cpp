@@ -1,0 +1,176 @@
+//===- KernelOps.cpp - what a kernel's operands must be -------------------===//
+#include "codegen/kernels/KernelDialect.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::transformer::kernel;
+
+namespace {
+
+constexpr int64_t kAny = ShapedType::kDynamic;
+
+Type f32(Operation *op) { return Float32Type::get(op->getContext()); }
+Type i64(Operation *op) { return IntegerType::get(op->getContext(), 64); }
+Type index(Operation *op) { return IndexType::get(op->getContext()); }
+
+/// The buffer `what` has this rank, element type and, where both are known,
+/// these sizes.
+LogicalResult verifyBuffer(Operation *op, const Twine &what, Value value, Type element,
+                           ArrayRef<int64_t> shape) {
+  auto type = cast<ShapedType>(value.getType());
+  if (type.getElementType() == element && succeeded(verifyCompatibleShape(type.getShape(), shape)))
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "expected " << what << " of ";
+  for (int64_t size : shape)
+    ShapedType::isDynamic(size) ? error << "?x" : error << size << "x";
+  return error << element << ", found " << type;
+}
+
+/// Rows `[T, W]` of a width that is known.
+FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  if (failed(verifyBuffer(op, what, value, f32(op), {kAny, kAny})))
+    return failure();
+  if (type.isDynamicDim(1))
+    return op->emitOpError() << "expected " << what << " of a static width, found " << type;
+  return type.getDimSize(1);
+}
+
+LogicalResult verifyCount(Operation *op, StringRef what, size_t expected, size_t found) {
+  if (expected == found)
+    return success();
+  return op->emitOpError() << "expected " << expected << " " << what << ", found " << found;
+}
+
+/// All operands are tensors or all are memrefs; results follow from that by the
+/// destination-style interface.
+LogicalResult verifyKernel(Operation *op, size_t expectedOuts) {
+  auto outs = cast<DestinationStyleOpInterface>(op).getDpsInitsMutable();
+  if (failed(verifyCount(op, "outs", expectedOuts, outs.size())))
+    return failure();
+  bool tensors = isa<TensorType>(outs[0].get().getType());
+  for (Value operand : op->getOperands())
+    if (isa<ShapedType>(operand.getType()) && isa<TensorType>(operand.getType()) != tensors)
+      return op->emitOpError() << "expected all operands on "
+                               << (tensors ? "tensors" : "memrefs") << " like its outs, found "
+                               << operand.getType();
+  return success();
+}
+
+} // namespace
+
+LogicalResult CountTokensOp::verify() {
+  return verifyBuffer(*this, "a mask", getMask(), i64(*this), {kAny, kAny});
+}
+
+LogicalResult PackTokensOp::verify() {
+  if (failed(verifyKernel(*this, 2 + getInputs().size())) ||
+      failed(verifyBuffer(*this, "a mask", getMask(), i64(*this), {kAny, kAny})) ||
+      failed(verifyBuffer(*this, "offsets", getOuts()[0], index(*this), {kAny})) ||
+      failed(verifyBuffer(*this, "places", getOuts()[1], index(*this), {kAny})))
+    return failure();
+  for (auto [i, input] : llvm::enumerate(getInputs()))
+    if (failed(verifyBuffer(*this, "input " + Twine(i), input, i64(*this), {kAny, kAny})) ||
+        failed(verifyBuffer(*this, "packed input " + Twine(i), getOuts()[2 + i], i64(*this),
+                            {kAny})))
+      return failure();
+  return success();
+}
+
+LogicalResult UnpackTokensOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width) || failed(verifyBuffer(*this, "places", getRows(), index(*this), {kAny})))
+    return failure();
+  if (!getColumn())
+    return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, kAny, *width});
+  if (*getColumn() >= static_cast<uint64_t>(*width))
+    return emitOpError() << "expected a column in [0, " << *width << "), found "
+                         << static_cast<int64_t>(*getColumn());
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, kAny});
+}
+
+LogicalResult FirstTokenOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width) || failed(verifyBuffer(*this, "offsets", getCu(), index(*this), {kAny})))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+}
+
+LogicalResult EmbeddingOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  if (getIds().empty())
+    return emitOpError() << "expected at least one table, found none";
+  if (failed(verifyCount(*this, "tables, one for each ids", getIds().size(), getTables().size())) ||
+      failed(verifyCount(*this, "scales, one for each table", getIds().size(), getScales().size())))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "an out", getOuts()[0]);
+  if (failed(width))
+    return failure();
+  for (auto [i, ids, table] : llvm::enumerate(getIds(), getTables()))
+    if (failed(verifyBuffer(*this, "ids " + Twine(i), ids, i64(*this), {kAny})) ||
+        failed(verifyBuffer(*this, "table " + Twine(i), table, f32(*this), {kAny, *width})))
+      return failure();
+  if (getNorm().empty())
+    return success();
+  if (getNorm().size() != 2)
+    return emitOpError() << "expected norm of gamma and beta, found " << getNorm().size()
+                         << " operands";
+  if (failed(verifyBuffer(*this, "gamma", getNorm()[0], f32(*this), {*width})))
+    return failure();
+  return verifyBuffer(*this, "beta", getNorm()[1], f32(*this), {*width});
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyKernel(*this, getOuts().size() == 2 ? 2 : 1)))
+    return failure();
+  if (getResidual().size() > 1)
+    return emitOpError() << "expected at most one residual, found " << getResidual().size();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width) || failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {*width})) ||
+      failed(verifyBuffer(*this, "beta", getBeta(), f32(*this), {*width})))
+    return failure();
+  for (Value residual : getResidual())
+    if (failed(verifyBuffer(*this, "a residual", residual, f32(*this), {kAny, *width})))
+      return failure();
+  for (auto [i, out] : llvm::enumerate(getOuts()))
+    if (failed(verifyBuffer(*this, "out " + Twine(i), out, f32(*this), {kAny, *width})))
+      return failure();
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyKernel(*this, 2)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
+  if (failed(width))
+    return failure();
+  int64_t heads = getNumHeads(), kvHeads = getNumKvHeads();
+  if (heads < 1 || *width % heads)
+    return emitOpError() << "expected num_heads that divides the width " << *width << ", found "
+                         << heads;
+  if (kvHeads < 1 || heads % kvHeads)
+    return emitOpError() << "expected num_kv_heads that divides num_heads = " << heads << ", found "
+                         << kvHeads;
+  if (getScaleFactor().size() > 1)
+    return emitOpError() << "expected at most one scale_factor, found " << getScaleFactor().size();
+  int64_t headDim = *width / heads, kvWidth = kvHeads * headDim;
+  if (failed(verifyBuffer(*this, "k", getK(), f32(*this), {kAny, kvWidth})) ||
+      failed(verifyBuffer(*this, "v", getV(), f32(*this), {kAny, kvWidth})) ||
+      failed(verifyBuffer(*this, "offsets of the queries", getCuQueries(), index(*this), {kAny})) ||
+      failed(verifyBuffer(*this, "offsets of the keys", getCuKeys(), index(*this), {kAny})) ||
+      failed(verifyBuffer(*this, "out 0", getOuts()[0], f32(*this), {kAny, *width})))
+    return failure();
+  return verifyBuffer(*this, "key panels", getOuts()[1], f32(*this), {kAny, kvHeads, headDim, kAny});
+}
+
+LogicalResult SinusoidalTableOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  return verifyRows(*this, "an out", getOuts()[0]);
+}

@@ -1,0 +1,47 @@
+// RUN: transformer-opt %s | transformer-opt | FileCheck %s
+// RUN: transformer-opt %s --mlir-print-op-generic | transformer-opt | FileCheck %s
+
+// CHECK-LABEL: func @tensors
+func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xindex>, %ids: tensor<?xi64>, %x: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                   %w: tensor<30x8xf32>, %b: tensor<8xf32>, %f: f32, %grid: tensor<?x?x8xf32>, %column: tensor<?x?xf32>, %panels: tensor<?x1x4x16xf32>) {
+  // CHECK: transformer_kernel.count_tokens %{{.*}} : tensor<?x?xi64>
+  %n = transformer_kernel.count_tokens %m : tensor<?x?xi64>
+  // CHECK: transformer_kernel.pack_tokens ins(%{{.*}}) outs(%{{.*}}, %{{.*}}) :
+  %0:2 = transformer_kernel.pack_tokens ins(%m) outs(%cu, %rows) : (tensor<?x?xi64>, tensor<?xindex>, tensor<?xindex>) -> (tensor<?xindex>, tensor<?xindex>)
+  // CHECK: transformer_kernel.pack_tokens ins(%{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}}) :
+  %1:3 = transformer_kernel.pack_tokens ins(%m, %m) outs(%cu, %rows, %ids) : (tensor<?x?xi64>, tensor<?x?xi64>, tensor<?xindex>, tensor<?xindex>, tensor<?xi64>) -> (tensor<?xindex>, tensor<?xindex>, tensor<?xi64>)
+  // CHECK: transformer_kernel.unpack_tokens ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  %2 = transformer_kernel.unpack_tokens ins(%x, %rows) outs(%grid) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
+  // CHECK: transformer_kernel.unpack_tokens {{.*}} {column = 7 : i64}
+  %3 = transformer_kernel.unpack_tokens ins(%x, %rows) outs(%column) {column = 7 : i64} : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  // CHECK: transformer_kernel.first_token ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  %4 = transformer_kernel.first_token ins(%x, %cu) outs(%x) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.embedding ids(%{{.*}}) tables(%{{.*}}) outs(%{{.*}}) {scales = array<f64: 2.000000e+00>}
+  %5 = transformer_kernel.embedding ids(%ids) tables(%w) outs(%x) {scales = array<f64: 2.0>} : (tensor<?xi64>, tensor<30x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.embedding ids(%{{.*}}, %{{.*}}) tables(%{{.*}}, %{{.*}}) norm(%{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 1.000000e-12 : f64, eps_outside, scales = {{.*}}, unbiased}
+  %6 = transformer_kernel.embedding ids(%ids, %ids) tables(%w, %w) norm(%b, %b) outs(%x) {scales = array<f64: 1.0, 1.0>, eps = 1.0e-12 : f64, unbiased, eps_outside}
+      : (tensor<?xi64>, tensor<?xi64>, tensor<30x8xf32>, tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 0.000000e+00 : f64}
+  %7 = transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x) {eps = 0.0 : f64} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {causal, num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.000000e+00 : f64}
+  %8:2 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu) outs(%x, %panels) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x8xf32>, tensor<?x1x4x16xf32>) -> (tensor<?x8xf32>, tensor<?x1x4x16xf32>)
+  // CHECK: transformer_kernel.attention ins({{.*}}, scale_factor %{{.*}}) outs(
+  %9:2 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu, scale_factor %f) outs(%x, %panels) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<?x8xf32>, tensor<?x1x4x16xf32>) -> (tensor<?x8xf32>, tensor<?x1x4x16xf32>)
+  // CHECK: transformer_kernel.sinusoidal_table halves outs(%{{.*}}) :
+  %10 = transformer_kernel.sinusoidal_table halves outs(%w) : (tensor<30x8xf32>) -> tensor<30x8xf32>
+  return
+}
+
+transformer.parameter @w : tensor<30x8xf32>
+// On buffers there are no results; rows may be strided.
+// CHECK-LABEL: func @buffers
+func.func @buffers(%x: memref<?x8xf32, strided<[24, 1], offset: 8>>, %b: memref<8xf32>, %y: memref<?x8xf32>) {
+  // CHECK: transformer_kernel.get_parameter @w : memref<30x8xf32>
+  %w = transformer_kernel.get_parameter @w : memref<30x8xf32>
+  // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}} residual %{{.*}}) outs(%{{.*}}, %{{.*}}) {{.*}} -> ()
+  transformer_kernel.layer_norm ins(%x, %b, %b residual %y) outs(%y, %y) {eps = 0.0 : f64}
+      : (memref<?x8xf32, strided<[24, 1], offset: 8>>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
