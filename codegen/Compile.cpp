@@ -218,11 +218,14 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readWeights(StringRef input)
 
 /// Appends the weights and the trailer that the runtime looks for.
 llvm::Error appendWeights(const std::string &program, const llvm::MemoryBuffer &weights) {
-  std::error_code code;
+  uint64_t size = 0;
+  std::error_code code = fs::file_size(program, size);
+  if (code)
+    return createStringError("cannot read " + program + ": " + code.message());
   llvm::raw_fd_ostream out(program, code, fs::CD_OpenExisting, fs::FA_Write, fs::OF_Append);
   if (code)
     return createStringError("cannot write " + program + ": " + code.message());
-  uint64_t size = out.tell(), offset = llvm::alignTo(size, 4096);
+  uint64_t offset = llvm::alignTo(size, 4096);
   uint64_t length = weights.getBufferSize();
   out.write_zeros(offset - size);
   out << weights.getBuffer() << "TRWEIGHT";

@@ -106,6 +106,8 @@ private:
       return success();
     }
     if (LinearChain chain = LinearChain::startingAt(op, panelColumns)) {
+      if (pending.contains(chain.tail())) // the sum of two linears: an epilogue of the first
+        chain.add = {};
       Operation *tail = chain.tail();
       if (tail != op) { // emitted where the last op of the chain stands
         pending[tail] = chain;

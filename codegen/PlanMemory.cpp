@@ -44,10 +44,9 @@ public:
       return failure();
     func::FuncOp size = emitSizeFunction();
     Value arena = addArena(function);
-    b.setInsertionPointToStart(&function.front());
-    for (Piece &piece : pieces) {
-      b.setInsertionPoint(piece.op);
-      place(piece, arena);
+    for (unsigned i = 0; i < pieces.size(); ++i) {
+      b.setInsertionPoint(pieces[i].op);
+      place(i, arena);
     }
     return size;
   }
@@ -104,25 +103,20 @@ private:
     return size;
   }
 
-  /// Each piece starts where the last piece that it shares time with ends; the
-  /// arena ends with the last piece. Computed on the call's actual sizes.
-  Value emitOffsets(IRMapping &map, llvm::function_ref<void(const Piece &)> prepare) {
-    Value zero = arith::ConstantIndexOp::create(b, 0);
-    Value total = zero;
-    Value mask = arith::ConstantIndexOp::create(b, -kAlignment);
+  /// Sets size and offset of piece `i` at the builder's place, on the call's
+  /// actual sizes: a piece starts where the last of the earlier pieces that it
+  /// shares time with ends.
+  void emitPlace(unsigned i, IRMapping &map) {
+    Piece &piece = pieces[i];
     Value round = arith::ConstantIndexOp::create(b, kAlignment - 1);
-    for (auto [i, piece] : llvm::enumerate(pieces)) {
-      prepare(piece);
-      piece.size = sizeOf(piece, map);
-      piece.size = arith::AndIOp::create(b, arith::AddIOp::create(b, piece.size, round), mask);
-      piece.offset = zero;
-      for (const Piece &other : ArrayRef(pieces).take_front(i))
-        if (piece.overlaps(other))
-          piece.offset = arith::MaxUIOp::create(
-              b, piece.offset, arith::AddIOp::create(b, other.offset, other.size));
-      total = arith::MaxUIOp::create(b, total, arith::AddIOp::create(b, piece.offset, piece.size));
-    }
-    return total;
+    Value mask = arith::ConstantIndexOp::create(b, -kAlignment);
+    Value bytes = arith::AddIOp::create(b, sizeOf(piece, map), round);
+    piece.size = arith::AndIOp::create(b, bytes, mask);
+    piece.offset = arith::ConstantIndexOp::create(b, 0);
+    for (const Piece &other : ArrayRef(pieces).take_front(i))
+      if (piece.overlaps(other))
+        piece.offset = arith::MaxUIOp::create(
+            b, piece.offset, arith::AddIOp::create(b, other.offset, other.size));
   }
 
   /// `@f.arena_bytes`: the slice of the function that computes sizes.
@@ -136,10 +130,14 @@ private:
     b.setInsertionPointToStart(entry);
     IRMapping map;
     map.map(function.getArguments(), entry->getArguments());
-    Value total = emitOffsets(map, [&](const Piece &piece) {
-      for (Value operand : piece.op->getOperands())
+    Value total = arith::ConstantIndexOp::create(b, 0);
+    for (unsigned i = 0; i < pieces.size(); ++i) {
+      for (Value operand : pieces[i].op->getOperands())
         cloneSlice(operand, map);
-    });
+      emitPlace(i, map);
+      Value end = arith::AddIOp::create(b, pieces[i].offset, pieces[i].size);
+      total = arith::MaxUIOp::create(b, total, end);
+    }
     func::ReturnOp::create(b, total);
     return size;
   }
@@ -184,22 +182,11 @@ private:
     return arena;
   }
 
-  /// Computes the piece's offset where it is used, and uses it.
-  void place(Piece &piece, Value arena) {
+  /// Puts piece `i` where it belongs in the arena.
+  void place(unsigned i, Value arena) {
     IRMapping identity;
-    Value zero = arith::ConstantIndexOp::create(b, 0);
-    Value mask = arith::ConstantIndexOp::create(b, -kAlignment);
-    Value round = arith::ConstantIndexOp::create(b, kAlignment - 1);
-    piece.size = arith::AndIOp::create(
-        b, arith::AddIOp::create(b, sizeOf(piece, identity), round), mask);
-    piece.offset = zero;
-    for (const Piece &other : pieces) {
-      if (&other == &piece)
-        break;
-      if (piece.overlaps(other))
-        piece.offset = arith::MaxUIOp::create(
-            b, piece.offset, arith::AddIOp::create(b, other.offset, other.size));
-    }
+    emitPlace(i, identity);
+    const Piece &piece = pieces[i];
     if (auto alloc = dyn_cast<memref::AllocOp>(piece.op)) {
       Value view = memref::ViewOp::create(b, alloc.getType(), arena, piece.offset,
                                           alloc.getDynamicSizes());

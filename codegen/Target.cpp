@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include <unistd.h>
 
 using namespace mlir::transformer;
 using llvm::StringRef;
@@ -48,6 +49,14 @@ void setFeatures(CpuTarget &target, const llvm::StringMap<bool> &features) {
   target.vectorRegisters = has("avx512f") ? 32 : 16;
 }
 
+/// This machine's cache sizes, where the system tells them.
+void readCaches(CpuTarget &target) {
+  if (long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
+    target.l1Bytes = bytes;
+  if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
+    target.l2Bytes = bytes;
+}
+
 } // namespace
 
 llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef arch) {
@@ -64,6 +73,7 @@ llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef arch) {
   target.triple = llvm::sys::getDefaultTargetTriple();
   llvm::StringMap<bool> features;
   if (arch == "native") {
+    readCaches(target);
     target.cpu = llvm::sys::getHostCPUName().str();
     features = llvm::sys::getHostCPUFeatures();
   } else {

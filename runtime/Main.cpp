@@ -1,10 +1,15 @@
 //===- Main.cpp - the main function of compiled programs ------------------===//
 #include "runtime/Cli.h"
 
+#include <climits>
+#include <cstdlib>
+
 extern "C" const tr_module transformer_module;
 
 int main(int argc, char **argv) {
   using namespace transformer::runtime;
+  char image[PATH_MAX];
+  bool known = realpath("/proc/self/exe", image);
   return commandLine(argc - 1, argv + 1, transformer_module, argc > 0 ? argv[0] : "program",
-                     "/proc/self/exe");
+                     known ? image : "/proc/self/exe");
 }

@@ -56,11 +56,8 @@ LogicalResult cleanUp(ModuleOp module) {
 /// Tiles `consumer` with its producers fused in and replaces it.
 FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
                                                      linalg::GenericOp consumer,
-                                                     ArrayRef<int64_t> sizes,
+                                                     ArrayRef<OpFoldResult> tileSizes,
                                                      ArrayRef<int64_t> interchange, bool parallel) {
-  SmallVector<OpFoldResult> tileSizes;
-  for (int64_t size : sizes)
-    tileSizes.push_back(rewriter.getIndexAttr(size));
   scf::SCFTileAndFuseOptions options;
   options.tilingOptions.setTileSizes(tileSizes);
   options.tilingOptions.setInterchange(interchange);
@@ -157,7 +154,10 @@ private:
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       int64_t k = cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
       Attribute label = epilogue->getAttr(kLabelAttr);
-      auto loops = fuseTile(rewriter, epilogue, {rowBlock(k), panelBlock(type.getDimSize(1)), 0},
+      auto loops = fuseTile(rewriter, epilogue,
+                            {rowBlock(rewriter, epilogue, k),
+                             rewriter.getIndexAttr(panelBlock(type.getDimSize(1))),
+                             rewriter.getIndexAttr(0)},
                             {}, /*parallel=*/true);
       if (failed(loops))
         return failure();
@@ -167,9 +167,21 @@ private:
     return success();
   }
 
-  int64_t rowBlock(int64_t k) const {
-    int64_t rows = target.l2Bytes / 2 / (4 * k) / target.tileRows() * target.tileRows();
-    return std::max(rows, 2 * target.tileRows());
+  /// Rows of a task: at most those whose inputs take half of the second-level
+  /// cache, and equal shares of the rows that there are.
+  OpFoldResult rowBlock(IRRewriter &rewriter, linalg::GenericOp epilogue, int64_t k) const {
+    int64_t tile = target.tileRows();
+    int64_t most = std::max(target.l2Bytes / 2 / (4 * k) / tile, int64_t(2)) * tile;
+    rewriter.setInsertionPoint(epilogue);
+    ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
+    auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+    auto ceilDiv = [&](Value x, Value y) -> Value { return arith::CeilDivUIOp::create(b, x, y); };
+    Value rows = tensor::DimOp::create(b, epilogue.getDpsInits()[0], 0);
+    Value blocks = ceilDiv(rows, constant(most));
+    blocks = arith::MaxUIOp::create(b, blocks, constant(1)); // no rows, no blocks
+    Value tiles = ceilDiv(ceilDiv(rows, blocks), constant(tile));
+    tiles = arith::MaxUIOp::create(b, tiles, constant(1));
+    return arith::MulIOp::create(b, tiles, constant(tile)).getResult();
   }
   /// At least eight tasks over the panels where there are as many, and at most
   /// 128 columns a task.
@@ -182,7 +194,8 @@ private:
   LogicalResult tileRegisters(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
-      auto loops = fuseTile(rewriter, epilogue, {target.tileRows(), 1, 0}, {1, 0, 2}, false);
+      auto loops = fuseTile(rewriter, epilogue, sizes(rewriter, {target.tileRows(), 1, 0}),
+                            {1, 0, 2}, /*parallel=*/false);
       if (failed(loops))
         return failure();
       rowLoops.push_back(cast<scf::ForOp>(loops->back().getOperation()));
@@ -200,7 +213,8 @@ private:
         if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
           continue; // a static number of rows that the step divides
         for (linalg::GenericOp epilogue : marked(rest, kEpilogueAttr)) {
-          auto loops = fuseTile(rewriter, epilogue, {nextRows(rows), 0, 0}, {}, false);
+          auto loops = fuseTile(rewriter, epilogue, sizes(rewriter, {nextRows(rows), 0, 0}), {},
+                                /*parallel=*/false);
           if (failed(loops))
             return failure();
           next.push_back(cast<scf::ForOp>(loops->front().getOperation()));
@@ -211,6 +225,10 @@ private:
     return cleanUp(module);
   }
   static int64_t nextRows(int64_t rows) { return rows == 6 ? 4 : rows / 2; }
+
+  static SmallVector<OpFoldResult> sizes(OpBuilder &b, ArrayRef<int64_t> values) {
+    return llvm::map_to_vector(values, [&](int64_t v) -> OpFoldResult { return b.getIndexAttr(v); });
+  }
 
   LogicalResult tileK(ModuleOp module) {
     IRRewriter rewriter(module.getContext());

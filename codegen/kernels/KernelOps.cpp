@@ -21,10 +21,12 @@ LogicalResult verifyBuffer(Operation *op, const Twine &what, Value value, Type e
   auto type = cast<ShapedType>(value.getType());
   if (type.getElementType() == element && succeeded(verifyCompatibleShape(type.getShape(), shape)))
     return success();
-  InFlightDiagnostic error = op->emitOpError() << "expected " << what << " of ";
+  std::string expected;
+  llvm::raw_string_ostream text(expected);
   for (int64_t size : shape)
-    ShapedType::isDynamic(size) ? error << "?x" : error << size << "x";
-  return error << element << ", found " << type;
+    text << (ShapedType::isDynamic(size) ? "?" : std::to_string(size)) << "x";
+  text << element;
+  return op->emitOpError() << "expected " << what << " of " << expected << ", found " << type;
 }
 
 /// Rows `[T, W]` of a width that is known.

@@ -105,7 +105,7 @@ def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$residual, Kernel_Buffer:$gamma, Kernel_Buffer:$beta,
                        Variadic<Kernel_Buffer>:$outs, F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
-  let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $beta (`residual` $residual^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`ins` `(` $x (`residual` `(` $residual^ `)`)? `,` $gamma `,` $beta `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {

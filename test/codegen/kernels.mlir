@@ -18,8 +18,8 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
   %4 = transformer_kernel.first_token ins(%x, %cu) outs(%x) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.embedding ids(%{{.*}}) tables(%{{.*}}) outs(%{{.*}}) {scales = array<f64: 2.000000e+00>}
   %5 = transformer_kernel.embedding ids(%ids) tables(%w) outs(%x) {scales = array<f64: 2.0>} : (tensor<?xi64>, tensor<30x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: transformer_kernel.embedding ids(%{{.*}}, %{{.*}}) tables(%{{.*}}, %{{.*}}) norm(%{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 1.000000e-12 : f64, eps_outside, scales = {{.*}}, unbiased}
-  %6 = transformer_kernel.embedding ids(%ids, %ids) tables(%w, %w) norm(%b, %b) outs(%x) {scales = array<f64: 1.0, 1.0>, eps = 1.0e-12 : f64, unbiased, eps_outside}
+  // CHECK: transformer_kernel.embedding ids(%{{.*}}, %{{.*}}) tables(%{{.*}}, %{{.*}}) norm(%{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 1.000000e-05 : f64, eps_outside, scales = {{.*}}, unbiased}
+  %6 = transformer_kernel.embedding ids(%ids, %ids) tables(%w, %w) norm(%b, %b) outs(%x) {scales = array<f64: 1.0, 1.0>, eps = 1.0e-5 : f64, unbiased, eps_outside}
       : (tensor<?xi64>, tensor<?xi64>, tensor<30x8xf32>, tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 0.000000e+00 : f64}
   %7 = transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x) {eps = 0.0 : f64} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
@@ -40,8 +40,8 @@ transformer.parameter @w : tensor<30x8xf32>
 func.func @buffers(%x: memref<?x8xf32, strided<[24, 1], offset: 8>>, %b: memref<8xf32>, %y: memref<?x8xf32>) {
   // CHECK: transformer_kernel.get_parameter @w : memref<30x8xf32>
   %w = transformer_kernel.get_parameter @w : memref<30x8xf32>
-  // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}} residual %{{.*}}) outs(%{{.*}}, %{{.*}}) {{.*}} -> ()
-  transformer_kernel.layer_norm ins(%x, %b, %b residual %y) outs(%y, %y) {eps = 0.0 : f64}
-      : (memref<?x8xf32, strided<[24, 1], offset: 8>>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  // CHECK: transformer_kernel.layer_norm ins(%{{.*}} residual(%{{.*}}), %{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {{.*}} -> ()
+  transformer_kernel.layer_norm ins(%x residual(%y), %b, %b) outs(%y, %y) {eps = 0.0 : f64}
+      : (memref<?x8xf32, strided<[24, 1], offset: 8>>, memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
   return
 }

@@ -1,0 +1,187 @@
+// RUN: transformer-opt %s -verify-diagnostics -split-input-file
+
+func.func @f(%m: memref<?xi64>) {
+  // expected-error @below {{expected a mask of ?x?xi64, found 'memref<?xi64>'}}
+  %n = transformer_kernel.count_tokens %m : memref<?xi64>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xi64>, %cu: memref<?xindex>) {
+  // expected-error @below {{expected 3 outs, found 2}}
+  transformer_kernel.pack_tokens ins(%m, %m) outs(%cu, %cu) : (memref<?x?xi64>, memref<?x?xi64>, memref<?xindex>, memref<?xindex>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xi64>, %cu: memref<?xindex>, %ids: memref<?xi32>) {
+  // expected-error @below {{expected packed input 0 of ?xi64, found 'memref<?xi32>'}}
+  transformer_kernel.pack_tokens ins(%m, %m) outs(%cu, %cu, %ids) : (memref<?x?xi64>, memref<?x?xi64>, memref<?xindex>, memref<?xindex>, memref<?xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %rows: memref<?xindex>, %y: memref<?x?x4xf32>) {
+  // expected-error @below {{expected an out of ?x?x8xf32, found 'memref<?x?x4xf32>'}}
+  transformer_kernel.unpack_tokens ins(%x, %rows) outs(%y) : (memref<?x8xf32>, memref<?xindex>, memref<?x?x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %rows: memref<?xindex>, %y: memref<?x?xf32>) {
+  // expected-error @below {{expected a column in [0, 8), found 8}}
+  transformer_kernel.unpack_tokens ins(%x, %rows) outs(%y) {column = 8 : i64} : (memref<?x8xf32>, memref<?xindex>, memref<?x?xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %rows: memref<?xindex>, %y: memref<?x?xf32>) {
+  // expected-error @below {{expected a column in [0, 8), found -1}}
+  transformer_kernel.unpack_tokens ins(%x, %rows) outs(%y) {column = -1 : i64} : (memref<?x8xf32>, memref<?xindex>, memref<?x?xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x?xf32>, %cu: memref<?xindex>) {
+  // expected-error @below {{expected x of a static width, found 'memref<?x?xf32>'}}
+  transformer_kernel.first_token ins(%x, %cu) outs(%x) : (memref<?x?xf32>, memref<?xindex>, memref<?x?xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %cu: memref<?xi64>) {
+  // expected-error @below {{expected offsets of ?xindex, found 'memref<?xi64>'}}
+  transformer_kernel.first_token ins(%x, %cu) outs(%x) : (memref<?x8xf32>, memref<?xi64>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %cu: tensor<?xindex>, %y: memref<?x8xf32>) {
+  // expected-error @below {{expected all operands on memrefs like its outs, found 'tensor<?x8xf32>'}}
+  transformer_kernel.first_token ins(%x, %cu) outs(%y) : (tensor<?x8xf32>, tensor<?xindex>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x8xf32>, %cu: tensor<?xindex>) {
+  // expected-error @below {{expected the number of tensor results (0) to be equal to the number of output tensors (1)}}
+  transformer_kernel.first_token ins(%x, %cu) outs(%x) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%ids: memref<?xi64>, %w: memref<30x8xf32>, %x: memref<?x8xf32>) {
+  // expected-error @below {{expected 1 tables, one for each ids, found 2}}
+  transformer_kernel.embedding ids(%ids) tables(%w, %w) outs(%x) {scales = array<f64: 1.0>} : (memref<?xi64>, memref<30x8xf32>, memref<30x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%ids: memref<?xi64>, %w: memref<30x8xf32>, %x: memref<?x8xf32>) {
+  // expected-error @below {{expected 1 scales, one for each table, found 2}}
+  transformer_kernel.embedding ids(%ids) tables(%w) outs(%x) {scales = array<f64: 1.0, 1.0>} : (memref<?xi64>, memref<30x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%ids: memref<?xi64>, %w: memref<30x4xf32>, %x: memref<?x8xf32>) {
+  // expected-error @below {{expected table 0 of ?x8xf32, found 'memref<30x4xf32>'}}
+  transformer_kernel.embedding ids(%ids) tables(%w) outs(%x) {scales = array<f64: 1.0>} : (memref<?xi64>, memref<30x4xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%ids: memref<?xi64>, %w: memref<30x8xf32>, %b: memref<8xf32>, %x: memref<?x8xf32>) {
+  // expected-error @below {{expected norm of gamma and beta, found 1 operands}}
+  transformer_kernel.embedding ids(%ids) tables(%w) norm(%b) outs(%x) {scales = array<f64: 1.0>} : (memref<?xi64>, memref<30x8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>) {
+  // expected-error @below {{expected at least one table, found none}}
+  "transformer_kernel.embedding"(%x) <{operandSegmentSizes = array<i32: 0, 0, 0, 1>, scales = array<f64>}> : (memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %g: memref<4xf32>, %b: memref<8xf32>) {
+  // expected-error @below {{expected gamma of 8xf32, found 'memref<4xf32>'}}
+  transformer_kernel.layer_norm ins(%x, %g, %b) outs(%x) {eps = 0.0 : f64} : (memref<?x8xf32>, memref<4xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %b: memref<8xf32>) {
+  // expected-error @below {{expected 1 outs, found 3}}
+  transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x, %x, %x) {eps = 0.0 : f64} : (memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %r: memref<?x8xf64>, %b: memref<8xf32>) {
+  // expected-error @below {{expected a residual of ?x8xf32, found 'memref<?x8xf64>'}}
+  transformer_kernel.layer_norm ins(%x residual(%r), %b, %b) outs(%x) {eps = 0.0 : f64} : (memref<?x8xf32>, memref<?x8xf64>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x3x2x16xf32>) {
+  // expected-error @below {{expected num_heads that divides the width 8, found 3}}
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 3 : i64, num_kv_heads = 3 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x3x2x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x3x2x16xf32>) {
+  // expected-error @below {{expected num_kv_heads that divides num_heads = 4, found 0}}
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 4 : i64, num_kv_heads = 0 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x3x2x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x2x2x16xf32>) {
+  // expected-error @below {{expected k of ?x4xf32, found 'memref<?x8xf32>'}}
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x2x2x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x4x16x2xf32>) {
+  // expected-error @below {{expected key panels of ?x4x2x?xf32, found 'memref<?x4x16x2xf32>'}}
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 4 : i64, num_kv_heads = 4 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x4x16x2xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<8xf32>) {
+  // expected-error @below {{expected an out of ?x?xf32, found 'memref<8xf32>'}}
+  transformer_kernel.sinusoidal_table halves outs(%y) : (memref<8xf32>) -> ()
+  return
+}
