@@ -151,7 +151,8 @@ int main(int argc, char **argv) {
     }
   }
 
-  void *memory = mmap(nullptr, bufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *memory =
+      mmap(nullptr, bufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     std::perror("mmap");
     return 1;
@@ -161,7 +162,8 @@ int main(int argc, char **argv) {
   const char *data = static_cast<const char *>(memory);
   size_t share = bufferBytes / size_t(threads) / 4096 * 4096;
   auto read = kernels().front().read;
-  double seconds = fastest(threads, [&](int thread) { read(data + share * size_t(thread), share); });
+  double seconds =
+      fastest(threads, [&](int thread) { read(data + share * size_t(thread), share); });
   std::printf("{\"fma_gflops\": %.2f, \"read_gbs\": %.2f, \"vector_bits\": %d}\n", gflops,
               double(share) * threads / seconds * 1e-9, bits);
 }

@@ -14,6 +14,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -239,7 +240,11 @@ llvm::Error appendWeights(const std::string &program, const llvm::MemoryBuffer &
 llvm::Error writeProgram(StringRef object, const CompileOptions &options, bool shared,
                          const llvm::MemoryBuffer *weights) {
   std::string whole = options.output + ".linked";
-  llvm::scope_exit cleanUp([&] { fs::remove(whole); });
+  llvm::sys::RemoveFileOnSignal(whole);
+  llvm::scope_exit cleanUp([&] {
+    fs::remove(whole);
+    llvm::sys::DontRemoveFileOnSignal(whole);
+  });
   if (llvm::Error error = linkProgram(object, whole, shared, runtimeDirectory(options.program)))
     return error;
   if (weights)
@@ -330,7 +335,11 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   llvm::SmallString<128> object;
   if (std::error_code code = fs::createTemporaryFile("transformer", "o", object))
     return createStringError("temporary object file: " + code.message());
-  llvm::scope_exit cleanUp([&] { fs::remove(object); });
+  llvm::sys::RemoveFileOnSignal(object);
+  llvm::scope_exit cleanUp([&] {
+    fs::remove(object);
+    llvm::sys::DontRemoveFileOnSignal(object);
+  });
   if (llvm::Error error = writeFile(object.str().str(), code(llvm::CodeGenFileType::ObjectFile)))
     return error;
   return writeProgram(object, options, *stage == Stage::Module, weights.get());

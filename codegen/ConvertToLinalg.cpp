@@ -39,6 +39,10 @@ public:
         b(function.getLoc(), OpBuilder(function.getContext())) {}
 
   LogicalResult run() {
+    if (!function.getBody().hasOneBlock())
+      return function.emitOpError("has control flow; expected one block");
+    if (llvm::any_of(function.getResultTypes(), llvm::IsaPred<SequencesType>))
+      return function.emitOpError("returns sequences; expected results of tensors only");
     if (failed(convertSignature()))
       return failure();
     Block &block = function.front();
@@ -132,6 +136,9 @@ private:
   LogicalResult keep(Operation *op) {
     if (isa<TransformerDialect>(op->getDialect()) && !isa<GetParameterOp>(op))
       return op->emitOpError("cannot be lowered to linalg; run transformer-expand-composites first");
+    for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+      if (isa<SequencesType>(type))
+        return op->emitOpError("takes or makes sequences; only the transformer dialect's ops can");
     return success();
   }
 
@@ -294,7 +301,9 @@ private:
     }
     // Layers keep the number of rows: a result has as many as the first rows argument.
     for (Type type : op.getResultTypes()) {
-      auto ranked = cast<RankedTensorType>(type);
+      auto ranked = dyn_cast<RankedTensorType>(type);
+      if (!ranked)
+        return op.emitOpError("expected results of tensors, found ") << type;
       Value rows;
       for (Value operand : op.getOperands())
         if (auto t = dyn_cast<RankedTensorType>(operand.getType());

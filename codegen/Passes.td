@@ -80,6 +80,17 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
 }
 
+def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::ModuleOp"> {
+  let summary = "Fetch the next weight panel while this one is multiplied";
+  let description = [{
+    In the unrolled loop over k of every register tile with at least four rows:
+    the first two row tiles fetch half of the next panel each, a cache line at a
+    time, so that the stream from memory is even. A tile of fewer rows is left
+    alone; its own reads already take all the bandwidth.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
 def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::ModuleOp"> {
   let summary = "What is left of linalg, and copies, to parallel loops";
   let description = [{

@@ -55,6 +55,12 @@ std::string parentFolder(const std::string &path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+void checkFolder(const std::string &path) {
+  std::string folder = parentFolder(path);
+  if (!isDirectory(folder))
+    fail("{}: cannot write: no such folder {}", path, folder);
+}
+
 bool isDirectory(const std::string &path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);

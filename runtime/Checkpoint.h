@@ -54,6 +54,10 @@ private:
 /// The part of a path before its last '/', "." when there is none.
 std::string parentFolder(const std::string &path);
 
+/// Throws Error when the folder that `path` lies in does not exist: to be asked before work whose
+/// result goes there.
+void checkFolder(const std::string &path);
+
 bool isDirectory(const std::string &path);
 bool isFile(const std::string &path);
 

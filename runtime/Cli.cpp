@@ -59,8 +59,10 @@ void checkSubcommand(CLI::App &app, int argc, char **argv) {
 void runCommand(Session &session) {
   int count = session.threads ? session.threads : availableThreads();
   setThreads(count);
-  if (!session.profile.empty())
+  if (!session.profile.empty()) {
+    checkFolder(session.profile);
     startProfile(count);
+  }
   session.command();
   if (!session.profile.empty())
     writeProfile(session.profile);

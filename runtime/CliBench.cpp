@@ -35,6 +35,8 @@ void runBench(const Session &session, const BenchOptions &options) {
   int ways = !options.shape.empty() + !options.lengths.empty() + !options.inputs.empty();
   if (ways > 1)
     fail("give one of --shape, --lengths and --inputs");
+  if (!options.jsonPath.empty())
+    checkFolder(options.jsonPath);
   TensorMap inputs;
   if (!options.inputs.empty())
     inputs = readTensors(options.inputs);

@@ -64,8 +64,8 @@ void embed(const Session &session, const EmbedOptions &options) {
       texts.push_back(std::move(line));
   if (texts.empty())
     fail("no texts: give --text \"...\" or --file lines.txt");
-  if (!options.outputs.empty() && !isDirectory(parentFolder(options.outputs)))
-    fail("{}: cannot write: no such folder {}", options.outputs, parentFolder(options.outputs));
+  if (!options.outputs.empty())
+    checkFolder(options.outputs);
   Tokenizer tokenizer = session.openTokenizer();
   Program program = session.openProgram();
   Embedder embedder(program, tokenizer);

@@ -56,9 +56,7 @@ void checkOutputSpecs(const std::vector<std::string> &specs,
     if (!spec.name.empty() && std::find(names.begin(), names.end(), spec.name) == names.end())
       fail("{}: no output \"{}\", there are: {}", spec.path, printable(spec.name),
            fmt::join(names, ", "));
-    std::string folder = parentFolder(spec.path);
-    if (!isDirectory(folder))
-      fail("{}: cannot write: no such folder {}", spec.path, folder);
+    checkFolder(spec.path);
   }
 }
 

@@ -1,0 +1,132 @@
+"""Rounds of all contestants in turn, and what comes of them."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.checkpoints import Encoder, checkpoint
+from harness.machine import Machine
+from harness.processes import Failure, Ours, Peer, compile_program
+from harness.shapes import lengths_of, make_inputs, parse_shape
+
+AGREEMENT = 1e-3  # largest difference of an output element between a peer and us
+
+
+@dataclass
+class Options:
+    cache: Path
+    compiler: Path
+    rounds: int
+    seconds: float  # of one contestant's round, at least one run
+    repeat: int | None  # runs a round, instead of `seconds`
+
+
+def note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def repeats(options: Options, seconds: float) -> int:
+    return options.repeat or max(1, min(200, round(options.seconds / max(seconds, 1e-4))))
+
+
+def start(name: str, run: dict, threads: int, options: Options):
+    cache = options.cache / run["model"]
+    folder = checkpoint(run["model"], options.cache)
+    if name != Ours.name:
+        return Peer(name, folder, cache, threads, cache / f"{name}.log")
+    compile_program(options.compiler, folder, cache / "program")
+    return Ours(cache / "program", folder / "model.safetensors", threads, cache)
+
+
+def prepare(contestants: dict, inputs: dict, gaps: dict) -> tuple[dict, dict]:
+    """Seconds of one run and result of each; a failure becomes a gap."""
+    seconds, outputs = {}, {}
+    for name, contestant in contestants.items():
+        try:
+            seconds[name], outputs[name] = contestant.prepare(inputs)
+        except Failure as failure:
+            gaps[name] = str(failure)
+    return seconds, outputs
+
+
+def differences(outputs: dict, mask: np.ndarray, gaps: dict) -> dict[str, float]:
+    """Largest difference of each peer from us, on real tokens."""
+    if Ours.name not in outputs:
+        return {}
+    ours, found = outputs[Ours.name], {}
+    for name, output in outputs.items():
+        if name == Ours.name:
+            continue
+        found[name] = float(np.abs(output - ours)[mask != 0].max()) if output.shape == ours.shape else float("inf")
+        if not found[name] < AGREEMENT:
+            gaps[name] = f"differs from us by {found[name]:.2g}"
+    return found
+
+
+def measure_shape(contestants: dict, inputs: dict, options: Options) -> dict:
+    gaps: dict[str, str] = {}
+    seconds, outputs = prepare(contestants, inputs, gaps)
+    difference = differences(outputs, inputs["attention_mask"], gaps)
+    rounds: dict[str, list[float]] = {name: [] for name in seconds if name not in gaps}
+    for _ in range(options.rounds):
+        for name in list(rounds):
+            try:
+                rounds[name].append(contestants[name].median_ms(repeats(options, seconds[name])))
+            except Failure as failure:
+                gaps[name] = str(failure)
+                del rounds[name]
+    median = {name: statistics.median(times) for name, times in rounds.items()}
+    return {"median_ms": median, "rounds_ms": rounds, "difference": difference, "gaps": gaps}
+
+
+def summarize(row: dict, encoder: Encoder, lengths: list[int], limits) -> None:
+    """Adds our ratio to the fastest peer and the share of the machine's limit."""
+    ours = row["median_ms"].get(Ours.name)
+    peers = {name: time for name, time in row["median_ms"].items() if name != Ours.name}
+    flops = encoder.flops(lengths)
+    row["limit_ms"] = limits.seconds(flops, encoder.weight_bytes()) * 1e3
+    row["gflop"] = flops * 1e-9
+    if ours:
+        row["share_of_limit"] = row["limit_ms"] / ours
+        row["gflops"] = flops / (ours * 1e6)
+        row["share_of_fma_peak"] = row["gflops"] / limits.fma_gflops
+    if ours and peers:
+        row["fastest_peer"] = min(peers, key=peers.get)
+        row["ratio"] = peers[row["fastest_peer"]] / ours
+
+
+def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, options: Options) -> list[dict]:
+    """All shapes of a model with one number of threads; the processes live through all of them."""
+    title, contestants, gaps, rows = f"{run['model']}, {threads} threads", {}, {}, []
+    encoder = Encoder.of(checkpoint(run["model"], options.cache))
+    try:
+        for name in [Ours.name, *run["peers"]]:
+            note(f"{title}: starting {name}")
+            try:
+                contestants[name] = start(name, run, threads, options)
+            except Failure as failure:
+                gaps[name] = str(failure)
+                note(f"  left out: {failure}")
+        for shape in shapes:
+            lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
+            machine.measure(threads)
+            row = {"model": run["model"], "threads": threads, "shape": shape, "tokens": sum(lengths)}
+            row |= measure_shape(contestants, make_inputs(lengths, encoder.vocabulary), options)
+            row["gaps"] = gaps | row["gaps"]
+            summarize(row, encoder, lengths, machine.measure(threads))
+            rows.append(row)
+            note(f"{title}, {shape}: " + json.dumps({k: round(v, 2) for k, v in row["median_ms"].items()}))
+            for name, gap in row["gaps"].items():
+                note(f"  gap: {name}: {gap}")
+    finally:
+        for contestant in contestants.values():
+            contestant.close()
+    for row, shape in zip(rows, shapes):  # the limits may have been measured better since
+        summarize(row, encoder, lengths_of(run["shapes"].get(shape) or parse_shape(shape)), machine.limits[threads])
+    return rows

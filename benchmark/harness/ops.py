@@ -1,0 +1,156 @@
+"""Single ops: GFLOP/s or GB/s and the share of what the machine could do.
+
+An op's time is the difference of two programs. Those of linear layers and GELU differ by the op
+(the other one only gathers the rows); those of attention and layer norm by how many of it there are.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from harness.machine import Limits, Machine
+from harness.measure import Options, note, repeats
+from harness.processes import Failure, Ours, compile_program
+from harness.shapes import Arrays, lengths_of, parse_shape
+
+FOLDER = Path(__file__).parent.parent / "ops"
+COLD_BYTES = 96 << 20  # few rows: so many weights that they come from memory, as in a whole model
+COLD_TOKENS = 64
+CHAIN = (1, 5)
+
+
+def expand(text: str, copies: int, sizes: dict) -> str:
+    """Fills in $names; what stands between `// repeat` and `// end` comes `copies` times, `$i`
+    counting from 0 and `$next` one ahead, with commas between after `// repeat,`."""
+
+    def repeated(match: re.Match) -> str:
+        parts = [Template(match[2]).substitute(sizes, i=i, next=i + 1, copies=copies).rstrip() for i in range(copies)]
+        return match[1].join(parts) + "\n"
+
+    text = re.sub(r"^ *// repeat(,?)\n(.*?)^ *// end\n", repeated, text, flags=re.MULTILINE | re.DOTALL)
+    return Template(text).substitute(sizes, copies=copies)
+
+
+def make_weights(text: str, path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    random = np.random.default_rng(0)
+    tensors = {}
+    for name, sizes in re.findall(r"transformer\.parameter @(\w+) : tensor<([\dx]+)xf32>", text):
+        shape = [int(size) for size in sizes.split("x")]
+        tensors[name] = random.standard_normal(shape, dtype=np.float32) / np.float32(shape[-1] ** 0.5)
+    save_file(tensors, path)
+
+
+def build(op: str, copies: int, sizes: dict, options: Options) -> tuple[Path, Path]:
+    """The program and its weights."""
+    folder = options.cache / "ops"
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = "-".join([op, *map(str, sizes.values()), str(copies)])
+    text = expand((FOLDER / f"{op}.mlir").read_text(), copies, sizes)
+    source, weights = folder / f"{stem}.mlir", folder / f"{stem}.safetensors"
+    source.write_text(text)
+    compile_program(options.compiler, source, folder / stem)
+    if not weights.exists():
+        make_weights(text, weights)
+    return folder / stem, weights
+
+
+def compare(programs: list[tuple[Path, Path]], inputs: Arrays, threads: int, options: Options) -> list[float]:
+    """Median seconds of each program, in alternating rounds."""
+    from safetensors.numpy import save_file
+
+    contestants, rounds = [], [[] for _ in programs]
+    for program, weights in programs:
+        contestant = Ours(program, weights, threads, program.parent)
+        contestant.inputs = program.parent / "inputs.safetensors"
+        contestants.append(contestant)
+    save_file(inputs, contestants[0].inputs)
+    counts = [repeats(options, contestant.median_ms(3) / 1e3) for contestant in contestants]
+    for _ in range(options.rounds):
+        for contestant, count, times in zip(contestants, counts, rounds):
+            times.append(contestant.median_ms(count) / 1e3)
+    return [statistics.median(times) for times in rounds]
+
+
+def row_ids(tokens: int) -> Arrays:
+    return {"ids": np.arange(tokens, dtype=np.int64) % 64}
+
+
+def linear(op: dict, tokens: int, threads: int, options: Options) -> tuple[float, float, float]:
+    """Seconds, operations and bytes from memory of one layer."""
+    sizes = {"K": op["K"], "N": op["N"]}
+    weight = 4 * op["K"] * op["N"]
+    cold = tokens <= COLD_TOKENS
+    copies = -(-COLD_BYTES // weight) if cold else 1
+    programs = [build(op["op"], copies, sizes, options), build("rows", copies, {"K": op["K"]}, options)]
+    whole, rows = compare(programs, row_ids(tokens), threads, options)
+    return (whole - rows) / copies, 2.0 * tokens * op["K"] * op["N"], weight if cold else 0.0
+
+
+def gelu(op: dict, tokens: int, threads: int, options: Options) -> tuple[float, float, float]:
+    sizes = {"K": op["K"]}
+    whole, rows = compare([build("gelu", 1, sizes, options), build("rows", 1, sizes, options)], row_ids(tokens), threads, options)
+    return whole - rows, 0.0, 8.0 * tokens * op["K"]
+
+
+def chain(op: str, sizes: dict, inputs: Arrays, threads: int, options: Options) -> float:
+    few, many = compare([build(op, copies, sizes, options) for copies in CHAIN], inputs, threads, options)
+    return (many - few) / (CHAIN[1] - CHAIN[0])
+
+
+def layer_norm(op: dict, tokens: int, threads: int, options: Options) -> tuple[float, float, float]:
+    return chain("layer-norm", {"K": op["K"]}, row_ids(tokens), threads, options), 0.0, 8.0 * tokens * op["K"]
+
+
+def attention(op: dict, shape: str, threads: int, options: Options) -> tuple[float, float, float]:
+    lengths = lengths_of(parse_shape(shape))
+    width = op["heads"] * op["head_dim"]
+    ids = np.arange(sum(lengths), dtype=np.int64).reshape(len(lengths), -1) % 64
+    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    seconds = chain("attention", {"heads": op["heads"], "head_dim": op["head_dim"], "K": width}, inputs, threads, options)
+    return seconds, 4.0 * width * sum(length**2 for length in lengths), 0.0
+
+
+OPS = {"linear": linear, "linear-gelu": linear, "gelu": gelu, "layer-norm": layer_norm, "attention": attention}
+
+
+def describe(op: dict, shape) -> str:
+    """tokens x K x N, tokens x width, or batch x length, heads x head size."""
+    if op["op"] == "attention":
+        return f"{shape}, {op['heads']} heads of {op['head_dim']}"
+    return "x".join(str(size) for size in (shape, op["K"], op.get("N")) if size)
+
+
+def judge(seconds: float, flops: float, bytes_read: float, limits: Limits) -> dict:
+    if seconds <= 0:
+        raise Failure("lost in the noise")
+    by_fma = flops / (limits.fma_gflops * 1e9) >= bytes_read / (limits.read_gbs * 1e9)
+    return {
+        "us": seconds * 1e6,
+        "gflops": flops / seconds * 1e-9,
+        "gbs": bytes_read / seconds * 1e-9,
+        "share_of_limit": limits.seconds(flops, bytes_read) / seconds,
+        "bound": "FMA" if by_fma else "read bandwidth",
+    }
+
+
+def measure_ops(run: dict, all_threads: list[int], machine: Machine, options: Options) -> list[dict]:
+    rows = []
+    for threads in all_threads:
+        for op in run["ops"]:
+            limits = machine.measure(threads)
+            for shape in op.get("tokens") or op["shapes"]:
+                row = {"op": op["op"], "shape": describe(op, shape), "threads": threads}
+                try:
+                    row |= judge(*OPS[op["op"]](op, shape, threads, options), limits)
+                except Failure as failure:
+                    row["gap"] = str(failure)
+                note(f"{row['op']} {row['shape']}, {threads} threads: {row.get('gap') or format(row['us'], '.1f') + ' us'}")
+                rows.append(row)
+    return rows

@@ -1,0 +1,23 @@
+// $copies times GELU of [tokens, $K], each on rows of its own.
+// repeat
+transformer.parameter @table$i : tensor<64x${K}xf32>
+// end
+func.func @forward(%ids: tensor<?xi64> {transformer.name = "ids", transformer.dims = ["tokens"], transformer.range = array<i64: 0, 64>}) -> (
+  // repeat,
+  tensor<?x${K}xf32> {transformer.name = "y$i", transformer.dims = ["tokens"]}
+  // end
+) attributes {transformer.entry} {
+  // repeat
+  %t$i = transformer.get_parameter @table$i : tensor<64x${K}xf32>
+  %x$i = transformer.embedding %ids, %t$i : tensor<?xi64>, tensor<64x${K}xf32> -> tensor<?x${K}xf32>
+  %y$i = transformer.activation gelu %x$i : tensor<?x${K}xf32>
+  // end
+  return
+  // repeat,
+  %y$i
+  // end
+  :
+  // repeat,
+  tensor<?x${K}xf32>
+  // end
+}

@@ -1,0 +1,81 @@
+//===- PrefetchPanels.cpp - fetch the next weight panel ahead -------------===//
+#include "codegen/Linear.h"
+#include "codegen/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_PREFETCHPANELS
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+constexpr int64_t kLineBytes = 64;
+/// A tile of fewer rows reads its own panel as fast as memory allows.
+constexpr unsigned kFewestRows = 4;
+/// Row tiles that share the work of fetching a panel.
+constexpr int64_t kTilesPerPanel = 2;
+/// Into the second-level cache.
+constexpr int64_t kLocality = 2;
+
+/// The read of the panel in a loop over k: rank 3, [panel, k, 0].
+vector::TransferReadOp panelRead(scf::ForOp loop) {
+  for (auto read : loop.getBody()->getOps<vector::TransferReadOp>())
+    if (auto type = dyn_cast<MemRefType>(read.getBase().getType()); type && type.getRank() == 3)
+      return read;
+  return {};
+}
+
+/// Tile t of the rows fetches part t of the next panel, evenly over its k.
+void prefetch(scf::ForOp loop) {
+  auto rows = dyn_cast<scf::ForOp>(loop->getParentOp());
+  vector::TransferReadOp read = panelRead(loop);
+  auto step = getConstantIntValue(loop.getStep());
+  if (!rows || !read || !step || loop.getNumResults() < kFewestRows)
+    return;
+  auto type = cast<MemRefType>(read.getBase().getType());
+  int64_t k = type.getDimSize(1), columns = type.getDimSize(2);
+  int64_t bytes = columns * type.getElementTypeBitWidth() / 8;
+  int64_t part = k / kTilesPerPanel; // k rows of the panel that one tile fetches
+  int64_t linesPerStep = *step * bytes / kLineBytes / kTilesPerPanel;
+  int64_t rowsPerStep = *step / kTilesPerPanel;
+  if (linesPerStep == 0 || rowsPerStep == 0)
+    return;
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+  Value tile = arith::DivUIOp::create(
+      b, arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound()), rows.getStep());
+  Value first = arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)),
+                                       constant(k - part));
+  b.setInsertionPointToStart(loop.getBody());
+  Value row = arith::AddIOp::create(
+      b, first, arith::DivUIOp::create(b, loop.getInductionVar(), constant(kTilesPerPanel)));
+  int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;
+  b.setInsertionPoint(read);
+  Value next = arith::AddIOp::create(b, read.getIndices()[0], constant(1));
+  for (int64_t i = 0; i < linesPerStep; ++i) {
+    Value line = arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * 2));
+    Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
+    memref::PrefetchOp::create(b, read.getBase(), ValueRange{next, line, column},
+                               /*isWrite=*/false, kLocality, /*isDataCache=*/true);
+  }
+}
+
+struct PrefetchPanelsPass : mlir::transformer::impl::PrefetchPanelsBase<PrefetchPanelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    getOperation().walk([](scf::ForOp loop) {
+      if (loop->hasAttr(kLoopOverK))
+        prefetch(loop);
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,66 @@
+// RUN: transformer-opt %s --transformer-bufferize --split-input-file | FileCheck %s --implicit-check-not=memref.copy --implicit-check-not=tensor.
+// RUN: transformer-opt %s --transformer-bufferize --split-input-file | FileCheck %s --check-prefix=PARAMETER
+
+// CHECK: transformer.parameter @w
+// CHECK-LABEL: @forward(
+// CHECK-SAME: %[[IDS:.*]]: memref<?xi64>, %[[CU:.*]]: memref<?xindex>, %[[Y:.*]]: memref<?x8xf32> {transformer.name = "y"}) attributes {transformer.entry} {
+// CHECK: %[[W:.*]] = transformer_kernel.get_parameter @w : memref<30x8xf32>
+// CHECK: %[[E:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?x8xf32>
+// CHECK: transformer_kernel.embedding ids(%[[IDS]]) tables(%[[W]]) outs(%[[E]])
+// CHECK: %[[L:.*]] = memref.alloc
+// CHECK: call @layer(%[[E]], %[[CU]], %[[L]]) {transformer.scope = "layer.0"} : (memref<?x8xf32>, memref<?xindex>, memref<?x8xf32>) -> ()
+// CHECK: transformer_kernel.first_token ins(%[[L]], %[[CU]]) outs(%[[Y]]) : {{.*}} -> ()
+// CHECK: return{{$}}
+// CHECK: @layer(%{{.*}}: memref<?x8xf32>, %{{.*}}: memref<?xindex>, %{{.*}}: memref<?x8xf32>) {
+transformer.parameter @w : tensor<30x8xf32>
+func.func @forward(%ids: tensor<?xi64>, %cu: tensor<?xindex>, %y: tensor<?x8xf32> {transformer.name = "y"}) -> tensor<?x8xf32> attributes {transformer.entry} {
+  %c0 = arith.constant 0 : index
+  %w = transformer.get_parameter @w : tensor<30x8xf32>
+  %n = tensor.dim %ids, %c0 : tensor<?xi64>
+  %e = tensor.empty(%n) : tensor<?x8xf32>
+  %0 = transformer_kernel.embedding ids(%ids) tables(%w) outs(%e) {scales = array<f64: 1.0>} : (tensor<?xi64>, tensor<30x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %e1 = tensor.empty(%n) : tensor<?x8xf32>
+  %1 = call @layer(%0, %cu, %e1) {transformer.scope = "layer.0"} : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %2 = transformer_kernel.first_token ins(%1, %cu) outs(%y) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
+}
+func.func private @layer(%x: tensor<?x8xf32>, %cu: tensor<?xindex>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = transformer_kernel.first_token ins(%x, %cu) outs(%y) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// Columns of a merged projection are views.
+// CHECK-LABEL: @split(
+// CHECK: %[[V:.*]] = memref.subview %{{.*}}[0, 8] [%{{.*}}, 8] [1, 1] : memref<?x16xf32> to memref<?x8xf32, strided<[16, 1], offset: 8>>
+// CHECK: transformer_kernel.first_token ins(%[[V]],
+func.func @split(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x16xf32>
+  %0 = tensor.extract_slice %x[0, 8] [%n, 8] [1, 1] : tensor<?x16xf32> to tensor<?x8xf32>
+  %1 = transformer_kernel.first_token ins(%0, %cu) outs(%y) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// -----
+
+// A parameter is never written to: the fill gets a buffer of its own.
+// PARAMETER-LABEL: @overwrite(
+// PARAMETER: %[[P:.*]] = transformer_kernel.get_parameter @w
+// PARAMETER-NOT: outs(%[[P]]
+// PARAMETER: linalg.generic {{.*}} ins(%[[P]] {{.*}} outs(%[[COPY:.*]] :
+// PARAMETER-NOT: outs(%[[P]]
+// PARAMETER: transformer_kernel.embedding ids(%{{.*}}) tables(%[[COPY]])
+transformer.parameter @w : tensor<30x8xf32>
+func.func @overwrite(%ids: tensor<?xi64>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %w = transformer.get_parameter @w : tensor<30x8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<30x8xf32>) outs(%w : tensor<30x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %2 = arith.negf %a : f32
+    linalg.yield %2 : f32
+  } -> tensor<30x8xf32>
+  %1 = transformer_kernel.embedding ids(%ids) tables(%0) outs(%y) {scales = array<f64: 1.0>} : (tensor<?xi64>, tensor<30x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}

@@ -1,0 +1,85 @@
+// RUN: transformer-opt %s --transformer-cpu-lower-prepare | FileCheck %s
+
+// Merged projections: the sources stand behind each other in one buffer, then
+// one task a panel transposes it into the destination.
+// CHECK-LABEL: func.func private @merged(
+// CHECK-SAME: %[[Q:.*]]: tensor<20x5xf32>, %[[K:.*]]: tensor<12x5xf32>, %[[Y:.*]]: tensor<2x5x16xf32>) -> tensor<2x5x16xf32>
+// CHECK: %[[I:.*]] = tensor.insert_slice %[[Q]] into %{{.*}}[0, 0] [20, 5] [1, 1]
+// CHECK: %[[W:.*]] = tensor.insert_slice %[[K]] into %[[I]][20, 0] [12, 5] [1, 1]
+// CHECK: scf.forall (%{{.*}}) in (2) shared_outs(%{{.*}} = %[[Y]])
+// CHECK: tensor.extract_slice %[[W]][%{{.*}}, 0] [16, 5] [1, 1]
+// CHECK: linalg.transpose {{.*}} permutation = [0, 2, 1]
+// CHECK: {transformer.label = "pack weight"}
+// CHECK-NOT: linalg.pack
+
+// CHECK-LABEL: func.func private @width_17(
+// CHECK: tensor.pad %{{.*}} low[0, 0] high[15, 0]
+// CHECK: linalg.transpose
+// CHECK-NOT: linalg.pack
+
+// CHECK-LABEL: func.func private @conv1d(
+// CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [5, 16] [1, 1]
+// CHECK-NOT: linalg.pack
+
+// CHECK-LABEL: func.func private @sinusoids(
+// CHECK-SAME: %[[Y:.*]]: tensor<7x5xf32>) -> tensor<7x5xf32>
+// CHECK: %[[T:.*]] = transformer_kernel.sinusoidal_table halves outs(%[[Y]])
+// CHECK: return %[[T]]
+
+// CHECK-LABEL: func.func private @bias(
+// CHECK-SAME: %{{.*}}: tensor<17xf32>, %[[Y:.*]]: tensor<2x16xf32>)
+// CHECK: linalg.copy {{.*}} outs(%[[Y]] : tensor<2x16xf32>)
+
+// Not a prepare function.
+// CHECK-LABEL: func.func private @other(
+// CHECK-SAME: (%{{.*}}: tensor<20x5xf32>, %{{.*}}: tensor<12x5xf32>) -> tensor<32x5xf32>
+// CHECK: tensor.concat
+
+transformer.parameter @q : tensor<20x5xf32>
+transformer.parameter @k : tensor<12x5xf32>
+transformer.parameter @o : tensor<17x5xf32>
+transformer.parameter @c : tensor<5x32xf32>
+transformer.parameter @b : tensor<17xf32>
+transformer.prepared @qk.prepared = @merged(@q, @k) : tensor<2x5x16xf32>
+transformer.prepared @o.prepared = @width_17(@o) : tensor<2x5x16xf32>
+transformer.prepared @c.prepared = @conv1d(@c) : tensor<2x5x16xf32>
+transformer.prepared @table = @sinusoids() : tensor<7x5xf32>
+transformer.prepared @b.prepared = @bias(@b) : tensor<2x16xf32>
+func.func private @merged(%q: tensor<20x5xf32>, %k: tensor<12x5xf32>) -> tensor<2x5x16xf32> {
+  %0 = tensor.concat dim(0) %q, %k : (tensor<20x5xf32>, tensor<12x5xf32>) -> tensor<32x5xf32>
+  %1 = tensor.empty() : tensor<2x5x16xf32>
+  %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x5xf32> -> tensor<2x5x16xf32>
+  return %2 : tensor<2x5x16xf32>
+}
+func.func private @width_17(%o: tensor<17x5xf32>) -> tensor<2x5x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.pad %o low[0, 0] high[15, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<17x5xf32> to tensor<32x5xf32>
+  %1 = tensor.empty() : tensor<2x5x16xf32>
+  %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x5xf32> -> tensor<2x5x16xf32>
+  return %2 : tensor<2x5x16xf32>
+}
+func.func private @conv1d(%c: tensor<5x32xf32>) -> tensor<2x5x16xf32> {
+  %0 = tensor.empty() : tensor<2x5x16xf32>
+  %1 = linalg.pack %c outer_dims_perm = [1, 0] inner_dims_pos = [1] inner_tiles = [16] into %0 : tensor<5x32xf32> -> tensor<2x5x16xf32>
+  return %1 : tensor<2x5x16xf32>
+}
+func.func private @sinusoids() -> tensor<7x5xf32> {
+  %0 = transformer.sinusoidal_table halves : tensor<7x5xf32>
+  return %0 : tensor<7x5xf32>
+}
+func.func private @bias(%b: tensor<17xf32>) -> tensor<2x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.pad %b low[0] high[15] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<17xf32> to tensor<32xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 16] : tensor<32xf32> into tensor<2x16xf32>
+  return %1 : tensor<2x16xf32>
+}
+func.func private @other(%q: tensor<20x5xf32>, %k: tensor<12x5xf32>) -> tensor<32x5xf32> {
+  %0 = tensor.concat dim(0) %q, %k : (tensor<20x5xf32>, tensor<12x5xf32>) -> tensor<32x5xf32>
+  return %0 : tensor<32x5xf32>
+}

@@ -1,0 +1,91 @@
+// RUN: transformer-opt %s --transformer-plan-memory --canonicalize --cse | FileCheck %s --implicit-check-not=memref.alloc(
+
+// Two buffers that are alive together stand behind each other, on cache lines.
+// CHECK-LABEL: func.func @overlapping(
+// CHECK-SAME: %[[X:[^:]*]]: memref<?x8xf32>, %[[Y:[^:]*]]: memref<?x8xf32> {transformer.name = "y"}, %[[ARENA:[^:]*]]: memref<?xi8>)
+// CHECK: %[[N:.*]] = memref.dim %[[X]], %c0
+// CHECK: %[[BYTES:.*]] = arith.muli %[[N]], %c32
+// CHECK: %[[ROUND:.*]] = arith.addi %[[BYTES]], %c63
+// CHECK: %[[SIZE:.*]] = arith.andi %[[ROUND]], %c-64
+// CHECK: %[[A:.*]] = memref.view %[[ARENA]][%c0][%[[N]]] : memref<?xi8> to memref<?x8xf32>
+// CHECK: %[[B:.*]] = memref.view %[[ARENA]][%[[SIZE]]][%[[N]]] : memref<?xi8> to memref<?x8xf32>
+// CHECK: memref.copy %[[A]], %[[B]]
+// CHECK-LABEL: func.func private @overlapping.arena_bytes(
+// CHECK-SAME: %{{.*}}: memref<?x8xf32>, %{{.*}}: memref<?x8xf32>) -> index
+// CHECK: %[[SIZE:.*]] = arith.andi %{{.*}}, %c-64
+// CHECK: %[[BOTH:.*]] = arith.addi %[[SIZE]], %[[SIZE]]
+// CHECK: %[[MOST:.*]] = arith.maxui %[[SIZE]], %[[BOTH]]
+// CHECK: return %[[MOST]]
+func.func @overlapping(%x: memref<?x8xf32>, %y: memref<?x8xf32> {transformer.name = "y"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x8xf32>
+  %a = memref.alloc(%n) : memref<?x8xf32>
+  memref.copy %x, %a : memref<?x8xf32> to memref<?x8xf32>
+  %b = memref.alloc(%n) : memref<?x8xf32>
+  memref.copy %a, %b : memref<?x8xf32> to memref<?x8xf32>
+  memref.copy %b, %y : memref<?x8xf32> to memref<?x8xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @disjoint(
+// CHECK-COUNT-2: memref.view %{{.*}}[%c0][] : memref<?xi8> to memref<5xf32>
+// CHECK-LABEL: @disjoint.arena_bytes(
+// CHECK: return %c64
+func.func @disjoint(%x: memref<5xf32>, %y: memref<5xf32>) {
+  %a = memref.alloc() : memref<5xf32>
+  memref.copy %x, %a : memref<5xf32> to memref<5xf32>
+  memref.copy %a, %y : memref<5xf32> to memref<5xf32>
+  %b = memref.alloc() : memref<5xf32>
+  memref.copy %x, %b : memref<5xf32> to memref<5xf32>
+  memref.copy %b, %y : memref<5xf32> to memref<5xf32>
+  return
+}
+
+// A use through a view, in a loop, counts.
+// CHECK-LABEL: func.func @used_in_a_loop(
+// CHECK: memref.view %{{.*}}[%c0][]
+// CHECK: memref.view %{{.*}}[%c64][]
+// CHECK-LABEL: @used_in_a_loop.arena_bytes(
+// CHECK: return %c128
+func.func @used_in_a_loop(%x: memref<5xf32>, %y: memref<5xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %a = memref.alloc() : memref<5xf32>
+  %v = memref.subview %a[0] [4] [1] : memref<5xf32> to memref<4xf32>
+  memref.copy %x, %a : memref<5xf32> to memref<5xf32>
+  %b = memref.alloc() : memref<5xf32>
+  memref.copy %x, %b : memref<5xf32> to memref<5xf32>
+  scf.for %i = %c0 to %c5 step %c1 {
+    %0 = memref.load %v[%c0] : memref<4xf32>
+    memref.store %0, %y[%i] : memref<5xf32>
+  }
+  return
+}
+
+// A callee's memory is a part of the caller's, where nothing is alive.
+// CHECK-LABEL: func.func @caller(
+// CHECK-SAME: %[[X:[^:]*]]: memref<5xf32>, %[[Y:[^:]*]]: memref<5xf32>, %[[ARENA:[^:]*]]: memref<?xi8>)
+// CHECK: memref.view %[[ARENA]][%c0][] : memref<?xi8> to memref<5xf32>
+// CHECK: %[[REST:.*]] = memref.view %[[ARENA]][%c64][%{{.*}}] : memref<?xi8> to memref<?xi8>
+// CHECK: call @disjoint(%{{.*}}, %[[Y]], %[[REST]]) {transformer.scope = "layer"}
+// CHECK-LABEL: @caller.arena_bytes(
+// CHECK: call @disjoint.arena_bytes(
+func.func @caller(%x: memref<5xf32>, %y: memref<5xf32>) {
+  %a = memref.alloc() : memref<5xf32>
+  memref.copy %x, %a : memref<5xf32> to memref<5xf32>
+  call @disjoint(%a, %y) {transformer.scope = "layer"} : (memref<5xf32>, memref<5xf32>) -> ()
+  return
+}
+
+// Sizes that are computed from inputs are computed again.
+// CHECK-LABEL: func.func @counted(
+// CHECK-LABEL: @counted.arena_bytes(
+// CHECK: %[[N:.*]] = transformer_kernel.count_tokens %{{.*}} : memref<?x?xi64>
+// CHECK: arith.muli %[[N]], %c8
+func.func @counted(%mask: memref<?x?xi64>) {
+  %n = transformer_kernel.count_tokens %mask : memref<?x?xi64>
+  %rows = memref.alloc(%n) : memref<?xindex>
+  memref.assume_alignment %rows, 64 : memref<?xindex>
+  return
+}

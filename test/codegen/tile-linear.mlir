@@ -1,0 +1,78 @@
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v4 | FileCheck %s --check-prefix=V4
+// RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=z80 2>&1 | FileCheck %s --check-prefix=ARCH
+
+// Tasks, in them tiles of six rows and, for the rows left over, of 4, 2 and 1.
+// The accumulator is carried by the loop over k, one fused multiply-add a row.
+// CHECK-LABEL: @linear(
+// CHECK: scf.forall
+// CHECK: scf.for {{.*}} step %c6 iter_args
+// CHECK: scf.for {{.*}} = %c0 to %c5 step %c1 {{.*}} -> (vector<6x1x16xf32>) {
+// CHECK: vector.transfer_read %{{.*}} : tensor<2x5x16xf32>, vector<16xf32>
+// CHECK-COUNT-6: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.fma
+// CHECK: {transformer.k_loop}
+// CHECK: arith.addf {{.*}} : vector<6x1x16xf32>
+// CHECK: vector.transfer_write {{.*}} : vector<6x1x16xf32>, tensor<?x1x16xf32>
+// CHECK: -> (vector<4x1x16xf32>) {
+// CHECK-COUNT-4: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: -> (vector<2x1x16xf32>) {
+// CHECK-COUNT-2: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: -> (vector<1x1x16xf32>) {
+// CHECK: vector.fma
+// CHECK-NOT: vector.fma
+// CHECK: } {transformer.label = "linear 5x32"}
+// CHECK-NOT: linalg.
+// CHECK: return
+
+// CHECK-LABEL: @wide(
+// V4-LABEL: @wide(
+// V4: -> (vector<8x1x32xf32>) {
+// V4-COUNT-8: vector.fma {{.*}} : vector<32xf32>
+// V4-NOT: vector.fma
+// V4: -> (vector<4x1x32xf32>) {
+// V4: -> (vector<2x1x32xf32>) {
+// V4: -> (vector<1x1x32xf32>) {
+// V4: {transformer.label = "linear 5x64"}
+
+// ARCH: error: --arch z80: expected native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows
+
+func.func @linear(%x: tensor<?x5xf32>, %w: tensor<2x5x16xf32>, %b: tensor<2x16xf32>, %y: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x2x16xf32>) -> tensor<?x2x16xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(m, p, j, k) -> (m, k)>, affine_map<(m, p, j, k) -> (p, k, j)>, affine_map<(m, p, j, k) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x16xf32>) outs(%0 : tensor<?x2x16xf32>) attrs = {transformer.contraction} {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %3 = arith.mulf %a, %c : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<?x2x16xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer.epilogue, transformer.label = "linear 5x32"} {
+  ^bb0(%c: f32, %o: f32):
+    %3 = arith.addf %o, %c : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x2x16xf32>
+  return %2 : tensor<?x2x16xf32>
+}
+
+func.func @wide(%x: tensor<?x5xf32>, %w: tensor<2x5x32xf32>, %b: tensor<2x32xf32>, %y: tensor<?x2x32xf32>) -> tensor<?x2x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x2x32xf32>) -> tensor<?x2x32xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(m, p, j, k) -> (m, k)>, affine_map<(m, p, j, k) -> (p, k, j)>, affine_map<(m, p, j, k) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x32xf32>) outs(%0 : tensor<?x2x32xf32>) attrs = {transformer.contraction} {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %3 = arith.mulf %a, %c : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<?x2x32xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%b : tensor<2x32xf32>) outs(%1 : tensor<?x2x32xf32>) attrs = {transformer.epilogue, transformer.label = "linear 5x64"} {
+  ^bb0(%c: f32, %o: f32):
+    %3 = arith.addf %o, %c : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x2x32xf32>
+  return %2 : tensor<?x2x32xf32>
+}
