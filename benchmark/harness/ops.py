@@ -6,6 +6,7 @@ An op's time is the difference of two programs. Those of linear layers and GELU 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import statistics
 from pathlib import Path
@@ -95,7 +96,8 @@ def linear(op: dict, tokens: int, threads: int, options: Options) -> tuple[float
 
 def gelu(op: dict, tokens: int, threads: int, options: Options) -> tuple[float, float, float]:
     sizes = {"K": op["K"]}
-    whole, rows = compare([build("gelu", 1, sizes, options), build("rows", 1, sizes, options)], row_ids(tokens), threads, options)
+    programs = [build("gelu", 1, sizes, options), build("rows", 1, sizes, options)]
+    whole, rows = compare(programs, row_ids(tokens), threads, options)
     return whole - rows, 0.0, 8.0 * tokens * op["K"]
 
 
@@ -113,7 +115,8 @@ def attention(op: dict, shape: str, threads: int, options: Options) -> tuple[flo
     width = op["heads"] * op["head_dim"]
     ids = np.arange(sum(lengths), dtype=np.int64).reshape(len(lengths), -1) % 64
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-    seconds = chain("attention", {"heads": op["heads"], "head_dim": op["head_dim"], "K": width}, inputs, threads, options)
+    sizes = {"heads": op["heads"], "head_dim": op["head_dim"], "K": width}
+    seconds = chain("attention", sizes, inputs, threads, options)
     return seconds, 4.0 * width * sum(length**2 for length in lengths), 0.0
 
 
@@ -127,12 +130,14 @@ def describe(op: dict, shape) -> str:
     return "x".join(str(size) for size in (shape, op["K"], op.get("N")) if size)
 
 
-def judge(seconds: float, flops: float, bytes_read: float, limits: Limits) -> dict:
-    if seconds <= 0:
-        raise Failure("lost in the noise")
+def judge(row: dict, limits: Limits) -> dict:
+    if "gap" in row:
+        return row
+    seconds, flops, bytes_read = row["us"] * 1e-6, row["flops"], row["bytes"]
+    if not flops and bytes_read < 2 * COLD_BYTES:  # stays in the cache, whose bandwidth is not measured
+        return row | {"gbs": bytes_read / seconds * 1e-9, "share_of_limit": None, "bound": "in cache"}
     by_fma = flops / (limits.fma_gflops * 1e9) >= bytes_read / (limits.read_gbs * 1e9)
-    return {
-        "us": seconds * 1e6,
+    return row | {
         "gflops": flops / seconds * 1e-9,
         "gbs": bytes_read / seconds * 1e-9,
         "share_of_limit": limits.seconds(flops, bytes_read) / seconds,
@@ -140,17 +145,25 @@ def judge(seconds: float, flops: float, bytes_read: float, limits: Limits) -> di
     }
 
 
+def measure_op(op: dict, shape, threads: int, options: Options) -> dict:
+    row = {"op": op["op"], "shape": describe(op, shape), "threads": threads}
+    try:
+        seconds, flops, bytes_read = OPS[op["op"]](op, shape, threads, options)
+        if seconds <= 0:
+            raise Failure("lost in the noise")
+        row |= {"us": seconds * 1e6, "flops": flops, "bytes": bytes_read}
+    except Failure as failure:
+        row["gap"] = str(failure)
+    note(f"{row['op']} {row['shape']}, {threads} threads: {row.get('gap') or format(row['us'], '.1f') + ' us'}")
+    return row
+
+
 def measure_ops(run: dict, all_threads: list[int], machine: Machine, options: Options) -> list[dict]:
+    """`run`: a run file with "ops". Its "seconds" are a program's share of a round."""
+    options = dataclasses.replace(options, seconds=run["seconds"])
     rows = []
     for threads in all_threads:
         for op in run["ops"]:
-            limits = machine.measure(threads)
-            for shape in op.get("tokens") or op["shapes"]:
-                row = {"op": op["op"], "shape": describe(op, shape), "threads": threads}
-                try:
-                    row |= judge(*OPS[op["op"]](op, shape, threads, options), limits)
-                except Failure as failure:
-                    row["gap"] = str(failure)
-                note(f"{row['op']} {row['shape']}, {threads} threads: {row.get('gap') or format(row['us'], '.1f') + ' us'}")
-                rows.append(row)
-    return rows
+            machine.measure(threads)
+            rows += [measure_op(op, shape, threads, options) for shape in op.get("tokens") or op["shapes"]]
+    return [judge(row, machine.limits[row["threads"]]) for row in rows]

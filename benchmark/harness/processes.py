@@ -119,15 +119,18 @@ class Ours:
         self.inputs = self.folder / "inputs.safetensors"
         outputs = self.folder / "outputs.safetensors"
         save_file(inputs, self.inputs)
-        command = [self.program, "run", "--weights", self.weights, "--inputs", self.inputs, "--outputs", outputs, "--threads", self.threads]
+        command = self.command("run", "--outputs", outputs)
         result = subprocess.run(pinned(self.threads, command), capture_output=True, text=True)
         if result.returncode:
             raise Failure(result.stderr.strip()[-300:])
         return self.median_ms(1) / 1e3, load_file(outputs)["last_hidden_state"]
 
     def median_ms(self, repeat: int) -> float:
-        command = [self.program, "bench", "--weights", self.weights, "--inputs", self.inputs, "--threads", self.threads]
-        return run_json(self.threads, [*command, "--repeat", repeat, "--json"])["median_ms"]
+        return run_json(self.threads, self.command("bench", "--repeat", repeat, "--json"))["median_ms"]
+
+    def command(self, name: str, *options) -> list:
+        given = ["--weights", self.weights, "--inputs", self.inputs, "--threads", self.threads]
+        return [self.program, name, *given, *options]
 
     def close(self) -> None:
         pass

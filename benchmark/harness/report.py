@@ -9,7 +9,8 @@ from harness.processes import Ours
 def number(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+    decimals = 3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{decimals}f}"
 
 
 def percent(value: float | None) -> str:
@@ -36,13 +37,15 @@ def peers_of(rows: list[dict]) -> list[str]:
 
 def model_table(rows: list[dict]) -> str:
     peers = peers_of(rows)
-    header = ["shape (tokens)", *peers, Ours.name, "ratio to the fastest peer", "limit", "share of the limit", "GFLOP/s", "share of FMA peak"]
+    header = ["shape (tokens)", *peers, Ours.name, "ratio to the fastest peer"]
+    header += ["limit", "share of the limit", "GFLOP/s", "share of FMA peak"]
     body = []
     for row in rows:
         times = [number(row["median_ms"].get(name)) for name in [*peers, Ours.name]]
         ratio = f"{row['ratio']:.2f}x {row['fastest_peer']}" if "ratio" in row else "–"
-        rate = number(row.get("gflops"))
-        body.append([f"{row['shape']} ({row['tokens']})", *times, ratio, number(row["limit_ms"]), percent(row.get("share_of_limit")), rate, percent(row.get("share_of_fma_peak"))])
+        limit = [number(row["limit_ms"]), percent(row.get("share_of_limit"))]
+        rate = [number(row.get("gflops")), percent(row.get("share_of_fma_peak"))]
+        body.append([f"{row['shape']} ({row['tokens']})", *times, ratio, *limit, *rate])
     return table(header, body)
 
 
@@ -79,11 +82,18 @@ def op_lines(ops: list[dict]) -> list[str]:
     return [*lines, table(["op", "threads", "µs", "rate", "share of the limit", "limit"], body)]
 
 
+def title(model: str, threads: int) -> str:
+    return f"{TITLES.get(model, model)}, {threads} thread{'s' if threads > 1 else ''}"
+
+
 def markdown(results: dict) -> str:
-    lines = ["# Side by side", "", "Milliseconds, medians over alternating rounds; limit: what FMA peak and read bandwidth allow.", ""]
-    lines += [*machine_lines(results["machine"])]
+    lines = ["# Side by side", ""]
+    lines += ["Milliseconds, medians over alternating rounds; limit: what FMA peak and read bandwidth allow.", ""]
+    lines += machine_lines(results["machine"])
     for (model, threads), rows in groups(results["rows"]):
-        lines += ["", f"## {TITLES.get(model, model)}, {threads} thread{'s' if threads > 1 else ''}", "", model_table(rows), *[""][: bool(gap_lines(rows))], *gap_lines(rows)]
+        lines += ["", f"## {title(model, threads)}", "", model_table(rows)]
+        gaps = gap_lines(rows)
+        lines += ["", *gaps] if gaps else []
         worst = max((d for row in rows for d in row["difference"].values()), default=None)
         if worst is not None:
             lines += ["", f"Largest difference of an output element from ours: {worst:.1e}."]

@@ -23,7 +23,8 @@ def load(setup):
     import numpy
 
     model = str(converted_model(setup))
-    encoder = ctranslate2.Encoder(model, device="cpu", compute_type="float32", inter_threads=1, intra_threads=setup.threads)
+    threads = {"inter_threads": 1, "intra_threads": setup.threads}
+    encoder = ctranslate2.Encoder(model, device="cpu", compute_type="float32", **threads)
 
     def prepare(inputs):
         # The views do not own the arrays.

@@ -19,8 +19,9 @@ def fused_model(setup):
             opt_level=1,
         )
         counts = fused.get_fused_operator_statistics()
-        if counts["Attention"] != config["num_hidden_layers"]:
-            raise RuntimeError(f"the optimizer fused {counts['Attention']} of {config['num_hidden_layers']} attention layers")
+        layers, fused_layers = config["num_hidden_layers"], counts["Attention"]
+        if fused_layers != layers:
+            raise RuntimeError(f"the optimizer fused the attention of {fused_layers} of {layers} layers")
         path.parent.mkdir(parents=True, exist_ok=True)
         fused.save_model_to_file(str(path))
     return path

@@ -212,6 +212,7 @@ private:
         scf::ForOp rest;
         if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
           continue; // a static number of rows that the step divides
+        fullTiles(rewriter, loop, rows);
         for (linalg::GenericOp epilogue : marked(rest, kEpilogueAttr)) {
           auto loops = fuseTile(rewriter, epilogue, sizes(rewriter, {nextRows(rows), 0, 0}), {},
                                 /*parallel=*/false);
@@ -223,6 +224,25 @@ private:
       rowLoops = next;
     }
     return cleanUp(module);
+  }
+
+  /// In the peeled loop every tile is full. Peeling itself only sees it where
+  /// the tile's size is still written in terms of the loop's bound.
+  static void fullTiles(IRRewriter &rewriter, scf::ForOp loop, int64_t rows) {
+    SmallVector<affine::AffineMinOp> sizes;
+    loop.getBody()->walk([&](affine::AffineMinOp op) {
+      bool ofTile = llvm::is_contained(op.getOperands(), loop.getInductionVar()) &&
+                    llvm::any_of(op.getMap().getResults(), [&](AffineExpr e) {
+                      auto constant = dyn_cast<AffineConstantExpr>(e);
+                      return constant && constant.getValue() == rows;
+                    });
+      if (ofTile)
+        sizes.push_back(op);
+    });
+    for (affine::AffineMinOp op : sizes) {
+      rewriter.setInsertionPoint(op);
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, rows);
+    }
   }
   static int64_t nextRows(int64_t rows) { return rows == 6 ? 4 : rows / 2; }
 

@@ -32,7 +32,7 @@
 
 // Not a prepare function.
 // CHECK-LABEL: func.func private @other(
-// CHECK-SAME: (%{{.*}}: tensor<20x5xf32>, %{{.*}}: tensor<12x5xf32>) -> tensor<32x5xf32>
+// CHECK-SAME: %{{.*}}: tensor<20x5xf32>, %{{.*}}: tensor<12x5xf32>) -> tensor<32x5xf32>
 // CHECK: tensor.concat
 
 transformer.parameter @q : tensor<20x5xf32>
