@@ -19,7 +19,8 @@ def Transformer_LinearOp : Transformer_Op<"linear", [Pure]> {
     Error: K or N of the operands differ.
 
     ```mlir
-    %y = transformer.linear %x, %w bias(%b) out_in : tensor<?x768xf32>, tensor<3072x768xf32> -> tensor<?x3072xf32>
+    %y = transformer.linear %x, %w bias(%b : tensor<3072xf32>) out_in
+        : tensor<?x768xf32>, tensor<3072x768xf32> -> tensor<?x3072xf32>
     ```
     Source: torch.nn.Linear; transformers.pytorch_utils.Conv1D.
   }];
@@ -65,7 +66,8 @@ def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure]> {
     Error: widths that differ, eps < 0, `unbiased` with W = 1.
 
     ```mlir
-    %y = transformer.layer_norm %x, %gamma, %beta {eps = 1.0e-12 : f64} : tensor<?x768xf32>
+    %y = transformer.layer_norm %x, %gamma, %beta {eps = 1.0e-12 : f64}
+        : tensor<?x768xf32>, tensor<768xf32>, tensor<768xf32> -> tensor<?x768xf32>
     ```
     Source: Ba et al. 2016; torch.nn.LayerNorm; `unbiased` and `eps_outside`:
     the Annotated Transformer.

@@ -68,7 +68,7 @@ def Transformer_FirstTokenOp : Transformer_Op<"first_token", [Pure]> {
     Shapes: x `[T, W]`, result `[B, W]`. Error: another width.
 
     ```mlir
-    %c = transformer.first_token %x, %seq : tensor<?x768xf32>
+    %c = transformer.first_token %x, %seq : tensor<?x768xf32> -> tensor<?x768xf32>
     ```
     Source: BERT (Devlin et al. 2019), the [CLS] token.
   }];
