@@ -54,9 +54,8 @@ LogicalResult verifyKernel(Operation *op, size_t expectedOuts) {
   bool tensors = isa<TensorType>(outs[0].get().getType());
   for (Value operand : op->getOperands())
     if (isa<ShapedType>(operand.getType()) && isa<TensorType>(operand.getType()) != tensors)
-      return op->emitOpError() << "expected all operands on "
-                               << (tensors ? "tensors" : "memrefs") << " like its outs, found "
-                               << operand.getType();
+      return op->emitOpError() << "expected all operands on " << (tensors ? "tensors" : "memrefs")
+                               << " like its outs, found " << operand.getType();
   return success();
 }
 
@@ -74,8 +73,8 @@ LogicalResult PackTokensOp::verify() {
     return failure();
   for (auto [i, input] : llvm::enumerate(getInputs()))
     if (failed(verifyBuffer(*this, "input " + Twine(i), input, i64(*this), {kAny, kAny})) ||
-        failed(verifyBuffer(*this, "packed input " + Twine(i), getOuts()[2 + i], i64(*this),
-                            {kAny})))
+        failed(
+            verifyBuffer(*this, "packed input " + Twine(i), getOuts()[2 + i], i64(*this), {kAny})))
       return failure();
   return success();
 }
@@ -168,7 +167,8 @@ LogicalResult AttentionOp::verify() {
       failed(verifyBuffer(*this, "offsets of the keys", getCuKeys(), index(*this), {kAny})) ||
       failed(verifyBuffer(*this, "out 0", getOuts()[0], f32(*this), {kAny, *width})))
     return failure();
-  return verifyBuffer(*this, "key panels", getOuts()[1], f32(*this), {kAny, kvHeads, headDim, kAny});
+  return verifyBuffer(*this, "key panels", getOuts()[1], f32(*this),
+                      {kAny, kvHeads, headDim, kAny});
 }
 
 LogicalResult SinusoidalTableOp::verify() {

@@ -3,6 +3,7 @@
 #include "codegen/cpu/nests/VectorMath.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,8 +27,8 @@ struct EmitNestsPass : PassWrapper<EmitNestsPass, OperationPass<>> {
            "exp2, tanh and erf on f32 by vector arithmetic";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
     llvm::Expected<CpuTarget> target = cpuTarget(arch);

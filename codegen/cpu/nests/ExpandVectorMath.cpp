@@ -1,5 +1,6 @@
 //===- ExpandVectorMath.cpp - math ops to vector arithmetic ---------------===//
 #include "codegen/cpu/nests/VectorMath.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -9,14 +10,11 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 /// math.fma would call a library where the target has no such instruction;
-/// vector.fma becomes a multiply and an add there.
-static Group emitVectorFma(ImplicitLocOpBuilder &b, ValueRange x) {
+/// these become a multiply and an add there. Scalar loops are LLVM's to vectorise.
+static Group emitMultiplyAdd(ImplicitLocOpBuilder &b, ValueRange x) {
   if (isa<VectorType>(x[0].getType()))
     return {vector::FMAOp::create(b, x[0], x[1], x[2])};
-  auto one = VectorType::get({1}, x[0].getType());
-  auto wide = [&](Value v) { return vector::BroadcastOp::create(b, one, v); };
-  Value r = vector::FMAOp::create(b, wide(x[0]), wide(x[1]), wide(x[2]));
-  return {vector::ExtractOp::create(b, r, ArrayRef<int64_t>{0}).getResult()};
+  return {LLVM::FMulAddOp::create(b, x[0], x[1], x[2])};
 }
 
 LogicalResult transformer::expandVectorMath(Operation *root) {
@@ -28,7 +26,7 @@ LogicalResult transformer::expandVectorMath(Operation *root) {
                           .Case([](math::Exp2Op) { return emitExp2; })
                           .Case([](math::TanhOp) { return emitTanh; })
                           .Case([](math::ErfOp) { return emitErf; })
-                          .Case([](math::FmaOp) { return emitVectorFma; })
+                          .Case([](math::FmaOp) { return emitMultiplyAdd; })
                           .Default(nullptr);
     if (emitter && getElementTypeOrSelf(op->getOperand(0)).isF32() &&
         isa<FloatType, VectorType>(op->getOperand(0).getType()))
