@@ -107,7 +107,8 @@ def PlanMemory : Pass<"transformer-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Every `memref.alloc` of a function becomes a view into an arena that the
     caller passes as the last argument; buffers that are not alive at the same
-    time share memory. Offsets are computed from the call's dynamic sizes. For
+    time share a slot, as large as the largest of them. Offsets are computed from
+    the call's dynamic sizes at the start of the function. For
     each function `@f` a function `@f.arena_bytes` with the same arguments
     returns the bytes that it and the functions it calls need. Fails if an
     allocation is left.

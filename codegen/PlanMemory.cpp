@@ -23,18 +23,27 @@ namespace {
 /// Buffers start on cache lines.
 constexpr int64_t kAlignment = 64;
 
-/// A piece of the arena, alive between two ops of the function's block.
+/// A piece of the arena, alive from one op of the function's block to another.
 struct Piece {
-  Operation *op;   // a memref.alloc, or a call whose callee needs memory
+  Operation *op; // a memref.alloc, or a call whose callee needs memory
   int64_t begin, end;
-  Value size, offset;
+  int64_t bytes; // the static factor of the size: a hint which pieces are alike
+  unsigned slot = 0;
   bool overlaps(const Piece &other) const { return begin <= other.end && other.begin <= end; }
+};
+
+/// A part of the arena that pieces share one after the other, as large as the
+/// largest of them.
+struct Slot {
+  SmallVector<unsigned> pieces;
+  Value size, offset;
 };
 
 /// Plans one function; its callees have been planned.
 class FunctionPlanner {
 public:
-  FunctionPlanner(func::FuncOp function, const llvm::DenseMap<StringRef, func::FuncOp> &sizeFunctions)
+  FunctionPlanner(func::FuncOp function,
+                  const llvm::DenseMap<StringRef, func::FuncOp> &sizeFunctions)
       : function(function), sizeFunctions(sizeFunctions),
         b(function.getLoc(), OpBuilder(function.getContext())) {}
 
@@ -42,12 +51,16 @@ public:
   FailureOr<func::FuncOp> run() {
     if (failed(collect()))
       return failure();
+    assignSlots();
     func::FuncOp size = emitSizeFunction();
     Value arena = addArena(function);
-    for (unsigned i = 0; i < pieces.size(); ++i) {
-      b.setInsertionPoint(pieces[i].op);
-      place(i, arena);
-    }
+    b.setInsertionPointToStart(&function.front());
+    IRMapping map;
+    for (Value argument : function.getArguments())
+      map.map(argument, argument);
+    emitPlan(map);
+    for (const Piece &piece : pieces)
+      place(piece, arena);
     return size;
   }
 
@@ -68,11 +81,11 @@ private:
       return failure();
     for (Operation &op : block) {
       if (auto call = dyn_cast<func::CallOp>(op); call && sizeFunctions.contains(call.getCallee()))
-        pieces.push_back({call, position[&op], position[&op], {}, {}});
+        pieces.push_back({call, position[&op], position[&op], INT64_MAX});
       auto alloc = dyn_cast<memref::AllocOp>(op);
       if (!alloc)
         continue;
-      Piece piece{alloc, position[&op], position[&op], {}, {}};
+      Piece piece{alloc, position[&op], position[&op], staticBytes(alloc.getType())};
       for (Value alias : aliases.resolve(alloc))
         for (Operation *user : alias.getUsers())
           if (Operation *ancestor = block.findAncestorOpInBlock(*user))
@@ -82,41 +95,70 @@ private:
     return success();
   }
 
-  /// Bytes of a piece, from values that are available at the builder's place.
-  Value sizeOf(const Piece &piece, IRMapping &map) {
-    auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-    if (auto call = dyn_cast<func::CallOp>(piece.op)) {
-      SmallVector<Value> operands;
-      for (Value operand : call.getOperands())
-        operands.push_back(map.lookupOrDefault(operand));
-      return func::CallOp::create(b, sizeFunctions.lookup(call.getCallee()), operands).getResult(0);
-    }
-    auto alloc = cast<memref::AllocOp>(piece.op);
-    MemRefType type = alloc.getType();
+  static int64_t staticBytes(MemRefType type) {
     int64_t bytes = type.getElementType().isIndex() ? 8 : type.getElementTypeBitWidth() / 8;
     for (int64_t size : type.getShape())
       if (!ShapedType::isDynamic(size))
         bytes *= size;
-    Value size = index(bytes);
-    for (Value dynamic : alloc.getDynamicSizes())
-      size = arith::MulIOp::create(b, size, map.lookupOrDefault(dynamic));
-    return size;
+    return bytes;
   }
 
-  /// Sets size and offset of piece `i` at the builder's place, on the call's
-  /// actual sizes: a piece starts where the last of the earlier pieces that it
-  /// shares time with ends.
-  void emitPlace(unsigned i, IRMapping &map) {
-    Piece &piece = pieces[i];
-    Value round = arith::ConstantIndexOp::create(b, kAlignment - 1);
-    Value mask = arith::ConstantIndexOp::create(b, -kAlignment);
-    Value bytes = arith::AddIOp::create(b, sizeOf(piece, map), round);
-    piece.size = arith::AndIOp::create(b, bytes, mask);
-    piece.offset = arith::ConstantIndexOp::create(b, 0);
-    for (const Piece &other : ArrayRef(pieces).take_front(i))
-      if (piece.overlaps(other))
-        piece.offset = arith::MaxUIOp::create(
-            b, piece.offset, arith::AddIOp::create(b, other.offset, other.size));
+  /// Each piece takes the free slot whose pieces are most like it in size, or a
+  /// new one where none is free.
+  void assignSlots() {
+    for (auto [i, piece] : llvm::enumerate(pieces)) {
+      Slot *best = nullptr;
+      int64_t bestDistance = 0;
+      for (Slot &slot : slots) {
+        if (llvm::any_of(slot.pieces, [&](unsigned p) { return pieces[p].overlaps(piece); }))
+          continue;
+        int64_t distance = std::abs(pieces[slot.pieces.front()].bytes - piece.bytes);
+        if (!best || distance < bestDistance) {
+          best = &slot;
+          bestDistance = distance;
+        }
+      }
+      if (!best)
+        best = &slots.emplace_back();
+      best->pieces.push_back(i);
+      piece.slot = best - slots.data();
+    }
+  }
+
+  /// Bytes of a piece, rounded up to the alignment, from mapped values.
+  Value emitSize(const Piece &piece, const IRMapping &map) {
+    auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+    Value size;
+    if (auto call = dyn_cast<func::CallOp>(piece.op)) {
+      auto operands =
+          llvm::map_to_vector(call.getOperands(), [&](Value v) { return map.lookup(v); });
+      size = func::CallOp::create(b, sizeFunctions.lookup(call.getCallee()), operands).getResult(0);
+    } else {
+      size = index(piece.bytes);
+      for (Value dynamic : cast<memref::AllocOp>(piece.op).getDynamicSizes())
+        size = arith::MulIOp::create(b, size, map.lookup(dynamic));
+    }
+    return arith::AndIOp::create(b, arith::AddIOp::create(b, size, index(kAlignment - 1)),
+                                 index(-kAlignment));
+  }
+
+  /// Emits sizes and offsets of all slots, on the call's actual sizes; returns
+  /// the end of the last.
+  Value emitPlan(IRMapping &map) {
+    dummy = {};
+    Value end = arith::ConstantIndexOp::create(b, 0);
+    for (Slot &slot : slots) {
+      slot.size = {};
+      for (unsigned i : slot.pieces) {
+        for (Value operand : pieces[i].op->getOperands())
+          cloneSlice(operand, map);
+        Value size = emitSize(pieces[i], map);
+        slot.size = slot.size ? arith::MaxUIOp::create(b, slot.size, size).getResult() : size;
+      }
+      slot.offset = end;
+      end = arith::AddIOp::create(b, end, slot.size);
+    }
+    return end;
   }
 
   /// `@f.arena_bytes`: the slice of the function that computes sizes.
@@ -130,15 +172,7 @@ private:
     b.setInsertionPointToStart(entry);
     IRMapping map;
     map.map(function.getArguments(), entry->getArguments());
-    Value total = arith::ConstantIndexOp::create(b, 0);
-    for (unsigned i = 0; i < pieces.size(); ++i) {
-      for (Value operand : pieces[i].op->getOperands())
-        cloneSlice(operand, map);
-      emitPlace(i, map);
-      Value end = arith::AddIOp::create(b, pieces[i].offset, pieces[i].size);
-      total = arith::MaxUIOp::create(b, total, end);
-    }
-    func::ReturnOp::create(b, total);
+    func::ReturnOp::create(b, emitPlan(map));
     return size;
   }
 
@@ -157,11 +191,9 @@ private:
       b.clone(*op, map);
       return;
     }
-    SmallVector<Value> sizes;
-    for (Value operand : op->getOperands())
-      sizes.push_back(map.lookup(operand));
-    auto bytes = MemRefType::get({kAlignment}, b.getI8Type());
-    Value dummy = memref::AllocaOp::create(b, bytes);
+    if (!dummy)
+      dummy = memref::AllocaOp::create(b, MemRefType::get({kAlignment}, b.getI8Type()));
+    auto sizes = llvm::map_to_vector(op->getOperands(), [&](Value v) { return map.lookup(v); });
     Value zero = arith::ConstantIndexOp::create(b, 0);
     map.map(value, memref::ViewOp::create(b, cast<MemRefType>(value.getType()), dummy, zero, sizes)
                        .getResult());
@@ -182,21 +214,20 @@ private:
     return arena;
   }
 
-  /// Puts piece `i` where it belongs in the arena.
-  void place(unsigned i, Value arena) {
-    IRMapping identity;
-    emitPlace(i, identity);
-    const Piece &piece = pieces[i];
+  /// Puts a piece where it belongs in the arena.
+  void place(const Piece &piece, Value arena) {
+    const Slot &slot = slots[piece.slot];
+    b.setInsertionPoint(piece.op);
     if (auto alloc = dyn_cast<memref::AllocOp>(piece.op)) {
-      Value view = memref::ViewOp::create(b, alloc.getType(), arena, piece.offset,
+      Value view = memref::ViewOp::create(b, alloc.getType(), arena, slot.offset,
                                           alloc.getDynamicSizes());
       alloc.replaceAllUsesWith(view);
       alloc.erase();
       return;
     }
     auto call = cast<func::CallOp>(piece.op);
-    Value rest = memref::ViewOp::create(b, cast<MemRefType>(arena.getType()), arena, piece.offset,
-                                        ValueRange{piece.size});
+    Value rest = memref::ViewOp::create(b, cast<MemRefType>(arena.getType()), arena, slot.offset,
+                                        ValueRange{slot.size});
     call->insertOperands(call.getNumOperands(), rest);
   }
 
@@ -204,6 +235,8 @@ private:
   const llvm::DenseMap<StringRef, func::FuncOp> &sizeFunctions;
   ImplicitLocOpBuilder b;
   SmallVector<Piece> pieces;
+  SmallVector<Slot> slots;
+  Value dummy;
 };
 
 struct PlanMemoryPass : mlir::transformer::impl::PlanMemoryBase<PlanMemoryPass> {
@@ -212,6 +245,12 @@ struct PlanMemoryPass : mlir::transformer::impl::PlanMemoryBase<PlanMemoryPass> 
     ModuleOp module = getOperation();
     llvm::DenseMap<StringRef, func::FuncOp> sizeFunctions;
     for (func::FuncOp function : calleesFirst(module)) {
+      for (func::CallOp call : function.getOps<func::CallOp>())
+        if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+            callee && !callee.isExternal() && !sizeFunctions.contains(call.getCallee())) {
+          call.emitOpError("is recursive; its memory cannot be planned");
+          return signalPassFailure();
+        }
       FailureOr<func::FuncOp> size = FunctionPlanner(function, sizeFunctions).run();
       if (failed(size))
         return signalPassFailure();

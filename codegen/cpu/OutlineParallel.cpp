@@ -50,6 +50,8 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
   auto parent = loop->getParentOfType<func::FuncOp>();
   if (loop.getNumResults())
     return loop.emitOpError("must be bufferised before it is outlined");
+  if (loop->getParentOfType<scf::ForallOp>())
+    return loop.emitOpError("stands inside another scf.forall; tasks do not nest");
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   MLIRContext *context = b.getContext();
   LLVMTypeConverter converter(context);

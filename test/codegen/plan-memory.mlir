@@ -14,8 +14,7 @@
 // CHECK-SAME: %{{.*}}: memref<?x8xf32>, %{{.*}}: memref<?x8xf32>) -> index
 // CHECK: %[[SIZE:.*]] = arith.andi %{{.*}}, %c-64
 // CHECK: %[[BOTH:.*]] = arith.addi %[[SIZE]], %[[SIZE]]
-// CHECK: %[[MOST:.*]] = arith.maxui %[[SIZE]], %[[BOTH]]
-// CHECK: return %[[MOST]]
+// CHECK: return %[[BOTH]]
 func.func @overlapping(%x: memref<?x8xf32>, %y: memref<?x8xf32> {transformer.name = "y"}) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?x8xf32>
@@ -24,6 +23,25 @@ func.func @overlapping(%x: memref<?x8xf32>, %y: memref<?x8xf32> {transformer.nam
   %b = memref.alloc(%n) : memref<?x8xf32>
   memref.copy %a, %b : memref<?x8xf32> to memref<?x8xf32>
   memref.copy %b, %y : memref<?x8xf32> to memref<?x8xf32>
+  return
+}
+
+// In a chain the third buffer takes the place of the first.
+// CHECK-LABEL: func.func @chain(
+// CHECK: %[[A:.*]] = memref.view %{{.*}}[%c0][] : memref<?xi8> to memref<5xf32>
+// CHECK: %[[B:.*]] = memref.view %{{.*}}[%c64][] : memref<?xi8> to memref<5xf32>
+// CHECK: memref.copy %[[A]], %[[B]]
+// CHECK: memref.copy %[[B]], %[[A]]
+// CHECK-LABEL: @chain.arena_bytes(
+// CHECK: return %c128
+func.func @chain(%x: memref<5xf32>, %y: memref<5xf32>) {
+  %a = memref.alloc() : memref<5xf32>
+  memref.copy %x, %a : memref<5xf32> to memref<5xf32>
+  %b = memref.alloc() : memref<5xf32>
+  memref.copy %a, %b : memref<5xf32> to memref<5xf32>
+  %c = memref.alloc() : memref<5xf32>
+  memref.copy %b, %c : memref<5xf32> to memref<5xf32>
+  memref.copy %c, %y : memref<5xf32> to memref<5xf32>
   return
 }
 
