@@ -1,7 +1,7 @@
 //===- Bufferize.cpp - one-shot bufferisation of a module -----------------===//
+#include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "codegen/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,8 +42,7 @@ LogicalResult dropResults(ModuleOp module) {
       destinations[function.getName()].push_back(argument.getArgNumber());
     }
     ret->eraseOperands(0, ret.getNumOperands());
-    function.setType(
-        FunctionType::get(function.getContext(), function.getArgumentTypes(), {}));
+    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), {}));
     function.removeResAttrsAttr();
   }
   SmallVector<func::CallOp> calls;
@@ -52,8 +51,8 @@ LogicalResult dropResults(ModuleOp module) {
     if (call.getNumResults() == 0)
       continue;
     OpBuilder b(call);
-    auto replacement = func::CallOp::create(b, call.getLoc(), call.getCallee(), TypeRange{},
-                                            call.getOperands());
+    auto replacement =
+        func::CallOp::create(b, call.getLoc(), call.getCallee(), TypeRange{}, call.getOperands());
     replacement->setDiscardableAttrs(call->getDiscardableAttrDictionary());
     for (auto [argument, result] :
          llvm::zip_equal(destinations[call.getCallee()], call.getResults()))
@@ -69,8 +68,7 @@ struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<Buffer
     ModuleOp module = getOperation();
     bufferization::OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
-    options.setFunctionBoundaryTypeConversion(
-        bufferization::LayoutMapOption::IdentityLayoutMap);
+    options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);
     options.bufferAlignment = 64;
     bufferization::BufferizationState state;
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)) ||

@@ -135,7 +135,8 @@ private:
   /// Upstream ops, parameters: as they are.
   LogicalResult keep(Operation *op) {
     if (isa<TransformerDialect>(op->getDialect()) && !isa<GetParameterOp>(op))
-      return op->emitOpError("cannot be lowered to linalg; run transformer-expand-composites first");
+      return op->emitOpError(
+          "cannot be lowered to linalg; run transformer-expand-composites first");
     for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
       if (isa<SequencesType>(type))
         return op->emitOpError("takes or makes sequences; only the transformer dialect's ops can");
@@ -189,9 +190,9 @@ private:
         destination = destinations[use.getOperandNumber()];
     if (!destination)
       return op.emitOpError("can only be lowered where its result is returned");
-    auto unpacked = kernel::UnpackTokensOp::create(
-        b, TypeRange{op.getResult().getType()}, op.getX(), sequences.at(op.getSequences()).rows,
-        ValueRange{destination}, op.getColumnAttr());
+    auto unpacked = kernel::UnpackTokensOp::create(b, TypeRange{op.getResult().getType()},
+                                                   op.getX(), sequences.at(op.getSequences()).rows,
+                                                   ValueRange{destination}, op.getColumnAttr());
     return finish(op, unpacked.getResults());
   }
 
@@ -231,17 +232,16 @@ private:
                              op.getEpsAttr(), op.getUnbiased(), op.getEpsOutside())});
   }
 
-  template <typename OpTy>
-  SmallVector<Value> norm(OpTy op, ValueRange residual, unsigned results) {
+  template <typename OpTy> SmallVector<Value> norm(OpTy op, ValueRange residual, unsigned results) {
     SmallVector<Value> outs;
     SmallVector<Type> types;
     for (unsigned i = 0; i < results; ++i) {
       outs.push_back(empty(rowsOf(op.getX()), widthOf(op.getX())));
       types.push_back(outs.back().getType());
     }
-    auto normed = kernel::LayerNormOp::create(
-        b, types, op.getX(), residual, op.getGamma(), op.getBeta(), outs, op.getEpsAttr(),
-        unit(op.getUnbiased()), unit(op.getEpsOutside()));
+    auto normed = kernel::LayerNormOp::create(b, types, op.getX(), residual, op.getGamma(),
+                                              op.getBeta(), outs, op.getEpsAttr(),
+                                              unit(op.getUnbiased()), unit(op.getEpsOutside()));
     return SmallVector<Value>(normed.getResults());
   }
   LogicalResult lower(LayerNormOp op) { return finish(op, norm(op, {}, 1)); }
@@ -269,7 +269,8 @@ private:
     // Key panels: every sequence may leave part of its last panel unused.
     Value panels = arith::AddIOp::create(
         b,
-        arith::DivUIOp::create(b, rowsOf(op.getK()), arith::ConstantIndexOp::create(b, panelColumns)),
+        arith::DivUIOp::create(b, rowsOf(op.getK()),
+                               arith::ConstantIndexOp::create(b, panelColumns)),
         batchOf(cuK));
     auto scratchType = RankedTensorType::get(
         {ShapedType::kDynamic, op.kvHeads(), op.headDim(), panelColumns}, b.getF32Type());

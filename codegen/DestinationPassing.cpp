@@ -30,8 +30,8 @@ static Value undoReshape(func::FuncOp function, Operation *reshape, Value destin
         }
       shape.push_back(tensor::DimOp::create(b, destination, group).getResult());
     }
-    return tensor::ExpandShapeOp::create(b, source, destination,
-                                         collapse.getReassociationIndices(), shape);
+    return tensor::ExpandShapeOp::create(b, source, destination, collapse.getReassociationIndices(),
+                                         shape);
   }
   auto expand = cast<tensor::ExpandShapeOp>(reshape);
   return tensor::CollapseShapeOp::create(b, source, destination, expand.getReassociationIndices());
@@ -47,8 +47,8 @@ bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value dest
     return true;
   }
   if (auto call = dyn_cast<func::CallOp>(op)) {
-    unsigned argument = call.getNumOperands() - call.getNumResults() +
-                        cast<OpResult>(value).getResultNumber();
+    unsigned argument =
+        call.getNumOperands() - call.getNumResults() + cast<OpResult>(value).getResultNumber();
     return writeInto(function, call.getOperand(argument), destination);
   }
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))

@@ -20,17 +20,16 @@ public:
     SmallVector<Attribute> attention;
     for (auto &[key, perPair] : pairs) {
       auto [queries, keys, causal] = key;
-      attention.push_back(b.getDictionaryAttr({b.getNamedAttr("queries", queries),
-                                               b.getNamedAttr("keys", keys),
-                                               b.getNamedAttr("per_pair", b.getI64IntegerAttr(perPair)),
-                                               b.getNamedAttr("causal", b.getBoolAttr(causal))}));
+      attention.push_back(
+          b.getDictionaryAttr({b.getNamedAttr("queries", queries), b.getNamedAttr("keys", keys),
+                               b.getNamedAttr("per_pair", b.getI64IntegerAttr(perPair)),
+                               b.getNamedAttr("causal", b.getBoolAttr(causal))}));
     }
     SmallVector<NamedAttribute> tokens;
     for (auto &[mask, count] : perToken)
       tokens.push_back(b.getNamedAttr(mask, b.getI64IntegerAttr(count)));
-    return b.getDictionaryAttr(
-        {b.getNamedAttr("per_token_of", b.getDictionaryAttr(tokens)),
-         b.getNamedAttr("attention", b.getArrayAttr(attention))});
+    return b.getDictionaryAttr({b.getNamedAttr("per_token_of", b.getDictionaryAttr(tokens)),
+                                b.getNamedAttr("attention", b.getArrayAttr(attention))});
   }
 
 private:

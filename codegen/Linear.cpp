@@ -31,9 +31,7 @@ LinearChain LinearChain::startingAt(Operation *op, int64_t panelColumns) {
   return chain;
 }
 
-Operation *LinearChain::tail() const {
-  return links().back();
-}
+Operation *LinearChain::tail() const { return links().back(); }
 
 SmallVector<Operation *> LinearChain::links() const {
   SmallVector<Operation *> ops = {linear};
@@ -146,13 +144,13 @@ Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, 
   SmallVector<AffineMap> maps = {map(4, {m, kk}), map(4, {p, kk, j}), map(4, {m, p, j})};
   SmallVector<IteratorType> loops = {IteratorType::parallel, IteratorType::parallel,
                                      IteratorType::parallel, IteratorType::reduction};
-  auto contraction = linalg::GenericOp::create(
-      b, type, ValueRange{x, weight}, ValueRange{fill}, maps, loops,
-      [](OpBuilder &nested, Location loc, ValueRange v) {
-        Value product = arith::MulFOp::create(nested, loc, v[0], v[1]);
-        Value sum = arith::AddFOp::create(nested, loc, v[2], product);
-        linalg::YieldOp::create(nested, loc, sum);
-      });
+  auto contraction =
+      linalg::GenericOp::create(b, type, ValueRange{x, weight}, ValueRange{fill}, maps, loops,
+                                [](OpBuilder &nested, Location loc, ValueRange v) {
+                                  Value product = arith::MulFOp::create(nested, loc, v[0], v[1]);
+                                  Value sum = arith::AddFOp::create(nested, loc, v[2], product);
+                                  linalg::YieldOp::create(nested, loc, sum);
+                                });
   contraction->setAttr(kContractionAttr, b.getUnitAttr());
 
   linalg::GenericOp root = emitEpilogue(b, chain, contraction.getResult(0), rows);
@@ -174,7 +172,8 @@ Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, 
       ArrayRef<OpFoldResult>{b.getIndexAttr(1), b.getIndexAttr(1)});
 }
 
-Value mlir::transformer::emitActivationGeneric(ImplicitLocOpBuilder &b, ActivationKind kind, Value x) {
+Value mlir::transformer::emitActivationGeneric(ImplicitLocOpBuilder &b, ActivationKind kind,
+                                               Value x) {
   auto type = cast<RankedTensorType>(x.getType());
   Value rows = tensor::DimOp::create(b, x, 0);
   Value init = tensor::EmptyOp::create(b, type, ValueRange{rows});

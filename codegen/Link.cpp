@@ -15,8 +15,9 @@ static llvm::Expected<std::string> linkerDriver() {
                          StringRef("clang++")})
     if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
       return *path;
-  return llvm::createStringError("no C++ compiler driver was found to link with: expected "
-                                 TRANSFORMER_LINKER_DRIVER ", c++, g++ or clang++");
+  return llvm::createStringError(
+      "no C++ compiler driver was found to link with: expected " TRANSFORMER_LINKER_DRIVER
+      ", c++, g++ or clang++");
 }
 
 llvm::Error mlir::transformer::linkProgram(StringRef object, StringRef output, bool shared,
@@ -28,8 +29,8 @@ llvm::Error mlir::transformer::linkProgram(StringRef object, StringRef output, b
   std::string directory = runtimeDirectory.str();
   std::string mainLibrary = directory + "/libtransformer_runtime_main.a";
   std::string library = directory + "/libtransformer_runtime.a";
-  llvm::SmallVector<StringRef> arguments = {*driver, object, "-o", partial, "-Wl,-s",
-                                            "-Wl,--gc-sections"};
+  llvm::SmallVector<StringRef> arguments = {*driver, object,   "-o",
+                                            partial, "-Wl,-s", "-Wl,--gc-sections"};
   if (driver->find("clang") != std::string::npos)
     arguments.push_back("-fuse-ld=lld");
   if (shared) {
@@ -46,8 +47,8 @@ llvm::Error mlir::transformer::linkProgram(StringRef object, StringRef output, b
     return llvm::createStringError(code, "temporary file for the linker's messages");
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, redirects, 0, 0,
-                                         &message);
+  int status =
+      llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, redirects, 0, 0, &message);
   if (status != 0) {
     if (auto text = llvm::MemoryBuffer::getFile(log))
       message += (*text)->getBuffer().take_front(400);

@@ -285,8 +285,8 @@ private:
       }
       return value;
     });
-    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                                 {i32, i32, pointer, i64, pointer, i64});
+    auto type =
+        LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, pointer, i64, pointer, i64});
     emitGlobal("transformer_module", type, LLVM::Linkage::External, [&](Value value) {
       auto constant = [&](Type t, int64_t v) -> Value {
         return LLVM::ConstantOp::create(b, t, b.getIntegerAttr(t, v));

@@ -122,8 +122,7 @@ void mlir::transformer::registerCodegenPipelines() {
                    buildCpuBufferPipeline);
   registerPipeline("transformer-cpu-to-llvm", "loops to the LLVM dialect and the module ABI",
                    buildCpuLlvmPipeline);
-  registerPipeline("transformer-to-cpu", "a model to the LLVM dialect for a CPU",
-                   buildCpuPipeline);
+  registerPipeline("transformer-to-cpu", "a model to the LLVM dialect for a CPU", buildCpuPipeline);
 }
 
 void mlir::transformer::registerCodegenDialects(DialectRegistry &registry) {

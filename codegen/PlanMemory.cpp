@@ -219,8 +219,8 @@ private:
     const Slot &slot = slots[piece.slot];
     b.setInsertionPoint(piece.op);
     if (auto alloc = dyn_cast<memref::AllocOp>(piece.op)) {
-      Value view = memref::ViewOp::create(b, alloc.getType(), arena, slot.offset,
-                                          alloc.getDynamicSizes());
+      Value view =
+          memref::ViewOp::create(b, alloc.getType(), arena, slot.offset, alloc.getDynamicSizes());
       alloc.replaceAllUsesWith(view);
       alloc.erase();
       return;

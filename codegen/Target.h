@@ -20,8 +20,8 @@ struct CpuTarget {
   std::vector<std::string> required; // CPU features that a program checks for
   int64_t vectorLanes = 8;           // f32 lanes of a vector register
   int64_t vectorRegisters = 16;
-  int64_t l1Bytes = 32 << 10;        // data cache of a core
-  int64_t l2Bytes = 512 << 10;       // unified cache of a core
+  int64_t l1Bytes = 32 << 10;  // data cache of a core
+  int64_t l2Bytes = 512 << 10; // unified cache of a core
   bool hasFma = true;
 
   /// Vectors in a row of the register tile.

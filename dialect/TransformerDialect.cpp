@@ -37,8 +37,8 @@ void TransformerDialect::initialize() {
 
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind,
                                FloatAttr value) {
-  bool needsValue = kind == InitKind::Normal || kind == InitKind::TruncatedNormal ||
-                    kind == InitKind::Uniform;
+  bool needsValue =
+      kind == InitKind::Normal || kind == InitKind::TruncatedNormal || kind == InitKind::Uniform;
   if (needsValue && !value)
     return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value";
   if (!needsValue && value && kind != InitKind::KaimingUniform)
@@ -130,7 +130,8 @@ LogicalResult transformer::verifyWidth(Operation *op, StringRef what, Value valu
 
 LogicalResult transformer::verifyNorm(Operation *op, int64_t width, Value gamma, Value beta,
                                       double eps, bool unbiased) {
-  if (failed(verifyWidth(op, "gamma", gamma, width)) || failed(verifyWidth(op, "beta", beta, width)))
+  if (failed(verifyWidth(op, "gamma", gamma, width)) ||
+      failed(verifyWidth(op, "beta", beta, width)))
     return failure();
   if (!(eps >= 0))
     return op->emitOpError() << "expected eps >= 0, found " << eps;

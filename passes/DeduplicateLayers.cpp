@@ -1,6 +1,6 @@
 //===- DeduplicateLayers.cpp - compile identical layers once --------------===//
-#include "passes/Passes.h"
 #include "dialect/TransformerDialect.h"
+#include "passes/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_DEDUPLICATELAYERSPASS
@@ -41,8 +41,8 @@ bool mergeOnce(ModuleOp module) {
   SmallVector<func::FuncOp> merged; // erased last: `users` holds their ops
   for (func::FuncOp function : internalFunctions(module)) {
     SmallVector<func::FuncOp> &candidates = kept[function.getFunctionType()];
-    auto same = llvm::find_if(
-        candidates, [&](func::FuncOp other) { return areIdentical(other, function); });
+    auto same = llvm::find_if(candidates,
+                              [&](func::FuncOp other) { return areIdentical(other, function); });
     if (same == candidates.end()) {
       candidates.push_back(function);
       continue;

@@ -1,9 +1,9 @@
 //===- ExpandComposites.cpp - blocks to core ops --------------------------===//
-#include "passes/Passes.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <array>
 #include <cmath>
@@ -72,8 +72,8 @@ struct Expander {
 
   Value feedForward(Value x, ActivationKind kind, ArrayRef<Projection> p, WeightLayout layout) {
     Value hidden = linear(x, p[0], layout);
-    Value value = ActivationOp::create(
-        builder, hidden.getType(), ActivationKindAttr::get(builder.getContext(), kind), hidden);
+    Value value = ActivationOp::create(builder, hidden.getType(),
+                                       ActivationKindAttr::get(builder.getContext(), kind), hidden);
     if (p.size() == 3) // gate, up, down
       value = arith::MulFOp::create(builder, value, linear(x, p[1], layout));
     return linear(value, p.back(), layout);
@@ -116,8 +116,12 @@ Value expand(MultiHeadAttentionOp op) {
   std::optional<double> scale;
   if (op.getScale())
     scale = op.getScale()->convertToDouble();
-  AttentionOptions options{static_cast<int64_t>(op.getNumHeads()), scale, op.getCausal(),
-                           op.getScaleFactor(), op.getMemory(), op.getMemorySequences()};
+  AttentionOptions options{static_cast<int64_t>(op.getNumHeads()),
+                           scale,
+                           op.getCausal(),
+                           op.getScaleFactor(),
+                           op.getMemory(),
+                           op.getMemorySequences()};
   return Expander(op).attention(op.getX(), op.getSequences(), projections, op.getLayout(), options);
 }
 
@@ -130,8 +134,12 @@ Value expand(EncoderLayerOp op) {
   Expander expander(op);
   NormOptions norms{op.getEpsAttr(), op.getUnbiasedAttr(), op.getEpsOutsideAttr()};
   bool normFirst = op.getNormFirst();
-  AttentionOptions options{static_cast<int64_t>(op.getNumHeads()), std::nullopt, op.getCausal(),
-                           Value(), Value(), Value()};
+  AttentionOptions options{static_cast<int64_t>(op.getNumHeads()),
+                           std::nullopt,
+                           op.getCausal(),
+                           Value(),
+                           Value(),
+                           Value()};
   Value h = expander.sublayer(op.getX(), op.getNorms(), 0, norms, normFirst, [&](Value x) {
     return expander.attention(x, op.getSequences(), pairs<4>(op.getAttention()),
                               WeightLayout::OutIn, options);
@@ -201,11 +209,10 @@ struct ExpandComposites : transformer::impl::ExpandCompositesPassBase<ExpandComp
         composites.push_back(op);
     });
     for (Operation *op : composites) {
-      LogicalResult expanded =
-          llvm::TypeSwitch<Operation *, LogicalResult>(op)
-              .Case<MultiHeadAttentionOp, FeedForwardOp, EncoderLayerOp, DecoderLayerOp,
-                    SinusoidalPositionOp>(
-                  [](auto composite) { return expandAndReplace(composite); });
+      LogicalResult expanded = llvm::TypeSwitch<Operation *, LogicalResult>(op)
+                                   .Case<MultiHeadAttentionOp, FeedForwardOp, EncoderLayerOp,
+                                         DecoderLayerOp, SinusoidalPositionOp>(
+                                       [](auto composite) { return expandAndReplace(composite); });
       if (failed(expanded))
         return signalPassFailure();
     }

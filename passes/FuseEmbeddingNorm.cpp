@@ -1,7 +1,7 @@
 //===- FuseEmbeddingNorm.cpp - embeddings, sum and norm in one ------------===//
-#include "passes/Passes.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_FUSEEMBEDDINGNORMPASS

@@ -1,8 +1,8 @@
 //===- FuseResidualNorm.cpp - residual sum and norm in one ----------------===//
-#include "passes/Passes.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
+#include "passes/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_FUSERESIDUALNORMPASS
@@ -21,9 +21,8 @@ Operation *findInsertion(LayerNormOp norm, DominanceInfo &dominance) {
   auto sum = norm.getX().getDefiningOp<arith::AddFOp>();
   if (!sum)
     return nullptr;
-  if (llvm::all_of(sum->getUsers(), [&](Operation *user) {
-        return dominance.dominates(norm.getOperation(), user);
-      }))
+  if (llvm::all_of(sum->getUsers(),
+                   [&](Operation *user) { return dominance.dominates(norm.getOperation(), user); }))
     return norm;
   if (dominance.properlyDominates(norm.getGamma(), sum) &&
       dominance.properlyDominates(norm.getBeta(), sum))

@@ -1,7 +1,7 @@
 //===- HoistParameters.cpp - computations on parameters leave the layers --===//
-#include "passes/Passes.h"
-#include "passes/ParameterAnalysis.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/ParameterAnalysis.h"
+#include "passes/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_HOISTPARAMETERSPASS
@@ -150,8 +150,8 @@ struct HoistParameters : transformer::impl::HoistParametersPassBase<HoistParamet
 
     ParameterAnalysis analysis(derivedArguments, anyParameter);
     for (Layer &layer : layers)
-      if (Operation *left = analysis.find(
-              layer.function, [&](Operation *op) { return analysis.isDerived(op); })) {
+      if (Operation *left = analysis.find(layer.function,
+                                          [&](Operation *op) { return analysis.isDerived(op); })) {
         left->emitError() << left->getName() << " on parameters was not hoisted out of @"
                           << layer.function.getSymName();
         return signalPassFailure();

@@ -1,9 +1,9 @@
 //===- MergeQkv.cpp - one projection for queries, keys and values ---------===//
-#include "passes/Passes.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_MERGEQKVPASS

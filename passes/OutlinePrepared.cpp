@@ -1,7 +1,7 @@
 //===- OutlinePrepared.cpp - computations on parameters move to load time -===//
-#include "passes/Passes.h"
-#include "passes/ParameterAnalysis.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/ParameterAnalysis.h"
+#include "passes/Passes.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_OUTLINEPREPAREDPASS
@@ -48,8 +48,7 @@ public:
 private:
   /// A function, outside of the module and without a name, that computes `root`
   /// by `slice` from parameters, whose references are appended to `sources`.
-  func::FuncOp build(Value root, ArrayRef<Operation *> slice,
-                     SmallVectorImpl<Attribute> &sources) {
+  func::FuncOp build(Value root, ArrayRef<Operation *> slice, SmallVectorImpl<Attribute> &sources) {
     OpBuilder builder(module.getContext());
     auto function = func::FuncOp::create(root.getLoc(), "", builder.getFunctionType({}, {}));
     function.setPrivate();
@@ -150,9 +149,8 @@ struct OutlinePrepared : transformer::impl::OutlinePreparedPassBase<OutlinePrepa
     eraseDeadOps(function);
 
     ParameterAnalysis analysis(noArguments, isSource);
-    if (Operation *left = analysis.find(function, [&](Operation *op) {
-          return isExpression(op) && analysis.isDerived(op);
-        }))
+    if (Operation *left = analysis.find(
+            function, [&](Operation *op) { return isExpression(op) && analysis.isDerived(op); }))
       return left->emitError() << left->getName() << " on parameters was not outlined from @"
                                << function.getSymName();
     return success();

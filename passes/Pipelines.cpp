@@ -1,9 +1,9 @@
 //===- Pipelines.cpp - named pipelines on the dialect ---------------------===//
 #include "passes/Pipelines.h"
-#include "passes/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 

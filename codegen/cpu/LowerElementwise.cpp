@@ -65,8 +65,8 @@ private:
     if (failed(tiled))
       return op->emitOpError("could not be divided into tasks");
     if (!tiled->loops.empty())
-      tiled->loops.front()->setAttr(
-          kLabelAttr, rewriter.getStringAttr(op->getName().stripDialect()));
+      tiled->loops.front()->setAttr(kLabelAttr,
+                                    rewriter.getStringAttr(op->getName().stripDialect()));
     rewriter.eraseOp(op);
     return success();
   }

@@ -26,7 +26,8 @@ constexpr int64_t kUnroll = 4;
 /// Carries every row of the accumulator as a value of its own, so that it lives
 /// in registers from the first k to the last.
 scf::ForOp splitAccumulator(RewriterBase &rewriter, scf::ForOp loop) {
-  auto type = dyn_cast<VectorType>(loop.getNumResults() == 1 ? loop.getResult(0).getType() : Type());
+  auto type =
+      dyn_cast<VectorType>(loop.getNumResults() == 1 ? loop.getResult(0).getType() : Type());
   if (!type || type.getRank() < 2)
     return loop;
   int64_t rows = type.getDimSize(0);

@@ -126,8 +126,8 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
     slot = LLVM::AllocaOp::create(b, pointer, capture, one);
   }
   LLVM::StoreOp::create(b, fields, slot);
-  Value task = func::ConstantOp::create(
-      b, b.getFunctionType({pointer, b.getI64Type()}, {}), FlatSymbolRefAttr::get(context, name));
+  Value task = func::ConstantOp::create(b, b.getFunctionType({pointer, b.getI64Type()}, {}),
+                                        FlatSymbolRefAttr::get(context, name));
   task = UnrealizedConversionCastOp::create(b, TypeRange{pointer}, ValueRange{task}).getResult(0);
   Value count = arith::IndexCastOp::create(b, b.getI64Type(), total);
   auto text = loop->getAttrOfType<StringAttr>(kLabelAttr);

@@ -52,8 +52,8 @@ void prefetch(scf::ForOp loop) {
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value tile = arith::DivUIOp::create(
       b, arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound()), rows.getStep());
-  Value first = arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)),
-                                       constant(k - part));
+  Value first =
+      arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)), constant(k - part));
   b.setInsertionPointToStart(loop.getBody());
   Value row = arith::AddIOp::create(
       b, first, arith::DivUIOp::create(b, loop.getInductionVar(), constant(kTilesPerPanel)));

@@ -149,8 +149,7 @@ private:
   LogicalResult tileTasks(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
-      auto contraction =
-          epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+      auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       int64_t k = cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
       Attribute label = epilogue->getAttr(kLabelAttr);
@@ -247,7 +246,8 @@ private:
   static int64_t nextRows(int64_t rows) { return rows == 6 ? 4 : rows / 2; }
 
   static SmallVector<OpFoldResult> sizes(OpBuilder &b, ArrayRef<int64_t> values) {
-    return llvm::map_to_vector(values, [&](int64_t v) -> OpFoldResult { return b.getIndexAttr(v); });
+    return llvm::map_to_vector(values,
+                               [&](int64_t v) -> OpFoldResult { return b.getIndexAttr(v); });
   }
 
   LogicalResult tileK(ModuleOp module) {

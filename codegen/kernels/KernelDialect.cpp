@@ -100,7 +100,8 @@ struct KernelBufferization
 struct CountTokensBufferization
     : bufferization::BufferizableOpInterface::ExternalModel<CountTokensBufferization,
                                                             CountTokensOp> {
-  bool bufferizesToMemoryRead(Operation *, OpOperand &, const bufferization::AnalysisState &) const {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const bufferization::AnalysisState &) const {
     return true;
   }
   bool bufferizesToMemoryWrite(Operation *, OpOperand &,

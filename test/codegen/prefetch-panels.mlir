@@ -1,13 +1,13 @@
-// RUN: transformer-opt %s --transformer-cpu-prefetch-panels | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-prefetch-panels --canonicalize --cse | FileCheck %s
 
 // Four rows at a time, k unrolled by 4, panels of 16 columns (one line): the first two row tiles
 // fetch half of the next panel each, a line for every two k.
 // CHECK-LABEL: func.func @four_rows
-// CHECK: scf.for %[[M:.*]] = %c0 to
+// CHECK: scf.for %[[M:[^ ]*]] = %c0 to
 // CHECK: %[[TILE:.*]] = arith.divui
 // CHECK: %[[PART:.*]] = arith.muli %[[TILE]], %c32
 // CHECK: %[[FIRST:.*]] = arith.minui %[[PART]], %c32
-// CHECK: scf.for %[[K:.*]] =
+// CHECK: scf.for %[[K:[^ ]*]] =
 // CHECK: %[[HALF:.*]] = arith.divui %[[K]], %c2
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[HALF]]
 // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c1

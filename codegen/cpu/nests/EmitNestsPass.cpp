@@ -27,8 +27,8 @@ struct EmitNestsPass : PassWrapper<EmitNestsPass, OperationPass<>> {
            "exp2, tanh and erf on f32 by vector arithmetic";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
     llvm::Expected<CpuTarget> target = cpuTarget(arch);
