@@ -33,6 +33,10 @@ llvm::Error mlir::transformer::linkProgram(StringRef object, StringRef output, b
                                             partial, "-Wl,-s", "-Wl,--gc-sections"};
   if (driver->find("clang") != std::string::npos)
     arguments.push_back("-fuse-ld=lld");
+#ifdef TRANSFORMER_SANITIZE // the runtime libraries beside this compiler need it
+  if (!shared)
+    arguments.push_back("-fsanitize=address,undefined");
+#endif
   if (shared) {
     arguments.append({"-shared", "-nostdlib", "-lc", "-lm"});
   } else {
