@@ -20,9 +20,7 @@ void transformer::buildBert(Import &import) {
 
   ModelBuilder &model = import.model;
   bool baseModel = head == "Model";
-  model.aliases = {"bert.",
-                   !baseModel,
-                   {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+  model.aliases = bertAliases("bert.", !baseModel);
   bool predicts = head == "ForMaskedLM" || head == "ForPreTraining";
   if (predicts)
     declareTiedEmbedding(model, bert, maskedLmNames);

@@ -4,6 +4,12 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+AliasRule transformer::bertAliases(StringRef prefix, bool prefixed) {
+  return {prefix.str(),
+          prefixed,
+          {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+}
+
 BertConfig BertConfig::read(Config &config, int64_t vocabSize, int64_t types) {
   BertConfig result;
   result.vocabSize = config.size({"vocab_size"}, vocabSize, Config::maxVocabulary);

@@ -59,6 +59,10 @@ void declareTiedEmbedding(ModelBuilder &model, const BertConfig &config,
 Value buildMaskedLmHead(ModelBuilder &model, const BertConfig &config, ActivationKind activation,
                         const MaskedLmNames &names, Value hidden);
 
+/// Other names of the family's parameters: with or without `prefix` (`prefixed`:
+/// the canonical names have it), and TensorFlow's names of the norms.
+AliasRule bertAliases(llvm::StringRef prefix, bool prefixed);
+
 /// `classifier` on every token.
 void buildTokenClassification(Import &import, int64_t labels, Value hidden, Value sequences);
 

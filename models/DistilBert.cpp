@@ -79,9 +79,7 @@ void transformer::buildDistilBert(Import &import) {
 
   ModelBuilder &model = import.model;
   bool baseModel = head == "Model";
-  model.aliases = {"distilbert.",
-                   !baseModel,
-                   {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+  model.aliases = bertAliases("distilbert.", !baseModel);
   if (head == "ForMaskedLM")
     declareTiedEmbedding(model, bert, maskedLmNames);
   auto [hidden, sequences] = buildEncoder(model, bert, baseModel ? "" : "distilbert.");

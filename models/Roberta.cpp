@@ -26,9 +26,7 @@ void transformer::buildRoberta(Import &import) {
 
   ModelBuilder &model = import.model;
   bool baseModel = head == "Model";
-  model.aliases = {"roberta.",
-                   !baseModel,
-                   {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+  model.aliases = bertAliases("roberta.", !baseModel);
   if (head == "ForMaskedLM")
     declareTiedEmbedding(model, bert, maskedLmNames);
   BertEncoder encoder =
