@@ -12,7 +12,7 @@ namespace mlir::transformer {
 /// that tile them.
 inline constexpr llvm::StringLiteral kContractionAttr = "transformer.contraction";
 inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
-/// Marks the loop over k of a register tile.
+/// Marks the loop over k of a register tile; an index: how many k.
 inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
 /// What the work is called in a profile.
 inline constexpr llvm::StringLiteral kLabelAttr = "transformer.label";

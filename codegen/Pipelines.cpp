@@ -48,6 +48,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager, const Cpu
   addCleanUp(manager);
   manager.addPass(createLowerElementwise());
   manager.addPass(createLowerVectors());
+  manager.addPass(createCanonicalizerPass()); // constant steps of unrolled loops
   manager.addPass(createPrefetchPanels());
   manager.addPass(createEmitNestsPass(target.arch));
   addCleanUp(manager);

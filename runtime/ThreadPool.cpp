@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdio>
 #include <linux/futex.h>
+#include <memory>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -42,6 +43,26 @@ void futex(std::atomic<uint32_t> &word, int operation, uint32_t value) {
   syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
 }
 
+/// The tasks [first, end) that are left of a thread's share of a loop, in one word.
+struct alignas(64) Share {
+  std::atomic<uint64_t> left{0};
+
+  static uint64_t pack(uint64_t first, uint64_t end) { return first << 32 | end; }
+
+  /// Takes the first task, or the last one; -1 when none is left.
+  int64_t take(bool front) {
+    uint64_t seen = left.load(std::memory_order_relaxed);
+    for (;;) {
+      uint64_t first = seen >> 32, end = seen & UINT32_MAX;
+      if (first >= end)
+        return -1;
+      uint64_t rest = front ? pack(first + 1, end) : pack(first, end - 1);
+      if (left.compare_exchange_weak(seen, rest, std::memory_order_relaxed))
+        return static_cast<int64_t>(front ? first : end - 1);
+    }
+  }
+};
+
 class Pool {
 public:
   ~Pool() { stop(); }
@@ -50,6 +71,7 @@ public:
 
   void start(int count) {
     stop();
+    shares = std::make_unique<Share[]>(static_cast<size_t>(count));
     try {
       for (int i = 1; i < count; ++i)
         workers.emplace_back([this, i, seen = epoch.load()] { serve(i, seen); });
@@ -65,10 +87,10 @@ public:
     context = data;
     count = number;
     label = name;
-    next.store(0, std::memory_order_relaxed);
+    divide(number);
     open.store(true);
     announce();
-    take();
+    take(0);
     // Waits only for workers that came; one that the system has not woken yet finds it closed.
     open.store(false);
     auto finished = [this] { return active.load() == 0; };
@@ -95,15 +117,23 @@ private:
     stopping = false;
   }
 
-  /// Runs tasks until none is left; returns how many.
-  int64_t take() {
+  /// Equal shares of consecutive tasks: what a thread reads next follows what it reads now, so
+  /// that a task can fetch ahead for the next one.
+  void divide(int64_t number) {
+    auto parts = static_cast<uint64_t>(size()), tasks = static_cast<uint64_t>(number);
+    for (uint64_t i = 0; i < parts; ++i)
+      shares[i].left.store(Share::pack(tasks * i / parts, tasks * (i + 1) / parts),
+                           std::memory_order_relaxed);
+  }
+
+  /// Runs this thread's share, then what is left of the others', from its end; returns how many.
+  int64_t take(int thread) {
     insideTask = true;
     int64_t taken = 0;
-    for (;; ++taken) {
-      int64_t index = next.fetch_add(1, std::memory_order_relaxed);
-      if (index >= count)
-        break;
-      task(context, index);
+    for (int i = 0, parts = size(); i < parts; ++i) {
+      Share &share = shares[static_cast<size_t>((thread + i) % parts)];
+      for (int64_t index; (index = share.take(i == 0)) >= 0; ++taken)
+        task(context, index);
     }
     insideTask = false;
     return taken;
@@ -132,11 +162,11 @@ private:
 
   void help(int thread) {
     double begin = profiling() ? profileNow() : 0;
-    if (take() != 0 && profiling())
+    if (take(thread) != 0 && profiling())
       profileSpan(thread, label, begin, profileNow(), count);
   }
 
-  alignas(64) std::atomic<int64_t> next{0};
+  std::unique_ptr<Share[]> shares; // one a thread
   alignas(64) std::atomic<int> active{0};
   alignas(64) std::atomic<uint32_t> epoch{0};
   std::atomic<int> sleepers{0};
@@ -188,7 +218,7 @@ extern "C" void tr_parallel_for(tr_task_fn task, void *context, int64_t count, c
   using namespace transformer::runtime;
   bool traced = profiling() && !insideTask;
   double begin = traced ? profileNow() : 0;
-  if (count <= 1 || insideTask || pool.size() == 1) {
+  if (count <= 1 || count > UINT32_MAX || insideTask || pool.size() == 1) {
     for (int64_t i = 0; i < count; ++i)
       task(context, i);
   } else {

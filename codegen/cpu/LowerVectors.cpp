@@ -1,6 +1,7 @@
 //===- LowerVectors.cpp - contractions to vector.fma ----------------------===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
@@ -8,6 +9,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::transformer {
@@ -22,6 +24,27 @@ namespace {
 
 /// Unroll factor of the loop over k: enough to hide the loop's own cost.
 constexpr int64_t kUnroll = 4;
+
+/// A write of the whole accumulator, if that is its only use, as one of each row.
+void splitWrite(RewriterBase &rewriter, Value accumulator, ValueRange rows) {
+  if (!accumulator.hasOneUse())
+    return;
+  auto write = dyn_cast<vector::TransferWriteOp>(*accumulator.user_begin());
+  if (!write || write.getMask() || !write.getPermutationMap().isMinorIdentity() ||
+      write.hasOutOfBoundsDim())
+    return;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(write);
+  ImplicitLocOpBuilder b(write.getLoc(), rewriter);
+  SmallVector<bool> inBounds = {true};
+  size_t dim = write.getIndices().size() - cast<VectorType>(accumulator.getType()).getRank();
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    SmallVector<Value> at(write.getIndices());
+    at[dim] = arith::AddIOp::create(b, at[dim], arith::ConstantIndexOp::create(b, i));
+    vector::TransferWriteOp::create(b, row, write.getBase(), at, inBounds);
+  }
+  rewriter.eraseOp(write);
+}
 
 /// Carries every row of the accumulator as a value of its own, so that it lives
 /// in registers from the first k to the last.
@@ -66,6 +89,7 @@ scf::ForOp splitAccumulator(RewriterBase &rewriter, scf::ForOp loop) {
   scf::YieldOp::create(rewriter, loop.getLoc(), split(result));
   rewriter.eraseOp(yield);
   rewriter.setInsertionPointAfter(replacement);
+  splitWrite(rewriter, loop.getResult(0), replacement.getResults());
   rewriter.replaceOp(loop, join(replacement.getResults()));
   return replacement;
 }

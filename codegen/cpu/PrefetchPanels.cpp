@@ -1,4 +1,4 @@
-//===- PrefetchPanels.cpp - fetch the next weight panel ahead -------------===//
+//===- PrefetchPanels.cpp - fetch weights ahead ---------------------------===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,17 +33,20 @@ vector::TransferReadOp panelRead(scf::ForOp loop) {
   return {};
 }
 
-/// Tile t of the rows fetches part t of the next panel, evenly over its k.
+/// Tile t of the rows fetches part t of what comes after this block of k, evenly
+/// over its own k: the panel's next block, or, behind its end, the first block
+/// of the next panel.
 void prefetch(scf::ForOp loop) {
   auto rows = dyn_cast<scf::ForOp>(loop->getParentOp());
   vector::TransferReadOp read = panelRead(loop);
   auto step = getConstantIntValue(loop.getStep());
-  if (!rows || !read || !step || loop.getNumResults() < kFewestRows)
+  auto steps = loop->getAttrOfType<IntegerAttr>(kLoopOverK);
+  if (!rows || !read || !steps || !step || loop.getNumResults() < kFewestRows)
     return;
   auto type = cast<MemRefType>(read.getBase().getType());
-  int64_t k = type.getDimSize(1), columns = type.getDimSize(2);
+  int64_t k = steps.getInt(), columns = type.getDimSize(2);
   int64_t bytes = columns * type.getElementTypeBitWidth() / 8;
-  int64_t part = k / kTilesPerPanel; // k rows of the panel that one tile fetches
+  int64_t part = k / kTilesPerPanel; // k that one tile fetches
   int64_t linesPerStep = *step * bytes / kLineBytes / kTilesPerPanel;
   int64_t rowsPerStep = *step / kTilesPerPanel;
   if (linesPerStep == 0 || rowsPerStep == 0)
@@ -55,15 +58,17 @@ void prefetch(scf::ForOp loop) {
   Value first =
       arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)), constant(k - part));
   b.setInsertionPointToStart(loop.getBody());
-  Value row = arith::AddIOp::create(
-      b, first, arith::DivUIOp::create(b, loop.getInductionVar(), constant(kTilesPerPanel)));
+  Value done = arith::SubIOp::create(b, loop.getInductionVar(), loop.getLowerBound());
+  Value row =
+      arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
   int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;
   b.setInsertionPoint(read);
-  Value next = arith::AddIOp::create(b, read.getIndices()[0], constant(1));
+  Value start = arith::SubIOp::create(b, read.getIndices()[1], done);
+  row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
   for (int64_t i = 0; i < linesPerStep; ++i) {
     Value line = arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * 2));
     Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
-    memref::PrefetchOp::create(b, read.getBase(), ValueRange{next, line, column},
+    memref::PrefetchOp::create(b, read.getBase(), ValueRange{read.getIndices()[0], line, column},
                                /*isWrite=*/false, kLocality, /*isDataCache=*/true);
   }
 }

@@ -27,6 +27,9 @@ using namespace mlir::transformer;
 
 namespace {
 
+/// Marks a contraction over a block of k that adds to sums in memory.
+constexpr StringLiteral kPartialAttr = "transformer.partial";
+
 /// The ops under `root` that carry the unit attribute `name`.
 SmallVector<linalg::GenericOp> marked(Operation *root, StringRef name) {
   SmallVector<linalg::GenericOp> ops;
@@ -130,8 +133,9 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
       return signalPassFailure();
     }
     target = *found;
-    if (failed(tileTasks(module)) || failed(cleanUp(module)) || failed(tileRegisters(module)) ||
-        failed(tileRemainders(module)) || failed(tileK(module)) || failed(vectorize(module)))
+    if (failed(tileTasks(module)) || failed(cleanUp(module)) || failed(blockK(module)) ||
+        failed(tileRegisters(module)) || failed(tileRemainders(module)) || failed(tileK(module)) ||
+        failed(vectorize(module)))
       return signalPassFailure();
     WalkResult left = module.walk([](linalg::GenericOp op) {
       if (!op->hasAttr(kContractionAttr) && !op->hasAttr(kEpilogueAttr))
@@ -151,11 +155,11 @@ private:
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
       auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
-      int64_t k = cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
+      int64_t k = kOf(contraction);
       Attribute label = epilogue->getAttr(kLabelAttr);
       auto loops = fuseTile(rewriter, epilogue,
-                            {rowBlock(rewriter, epilogue, k),
-                             rewriter.getIndexAttr(panelBlock(type.getDimSize(1))),
+                            {rowBlock(rewriter, epilogue, kBlock(k)),
+                             rewriter.getIndexAttr(std::min(panelBlock(k), type.getDimSize(1))),
                              rewriter.getIndexAttr(0)},
                             {}, /*parallel=*/true);
       if (failed(loops))
@@ -182,24 +186,115 @@ private:
     tiles = arith::MaxUIOp::create(b, tiles, constant(1));
     return arith::MulIOp::create(b, tiles, constant(tile)).getResult();
   }
-  /// At least eight tasks over the panels where there are as many, and at most
-  /// 128 columns a task.
-  int64_t panelBlock(int64_t panels) const {
-    int64_t most = std::max<int64_t>(1, 128 / target.panelColumns());
-    return std::clamp<int64_t>(panels / 8, 1, most);
+  /// Panels of a task: few, so that threads end together, but enough for a task
+  /// to be long beside what handing it out costs.
+  int64_t panelBlock(int64_t k) const {
+    constexpr int64_t leastBytes = 32 << 10; // about 2 us of reading
+    return llvm::divideCeil(leastBytes, 4 * k * target.panelColumns());
+  }
+
+  static int64_t kOf(linalg::GenericOp contraction) {
+    return cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
+  }
+
+  /// Steps of k that a task goes through before it turns to its next rows. All
+  /// of them, if the panel and the one fetched meanwhile leave half of the
+  /// second-level cache to the rows; else equal shares so short that current and
+  /// next block take a fifth (longer and shorter ones were measured slower).
+  int64_t kBlock(int64_t k) const {
+    int64_t panelBytes = 4 * k * target.panelColumns();
+    if (panelBytes <= target.l2Bytes / 4)
+      return k;
+    int64_t share = llvm::divideCeil(k, llvm::divideCeil(panelBytes, target.l2Bytes / 10));
+    constexpr int64_t lineOfRow = 16; // elements of x in a cache line; the loop is unrolled by 4
+    return llvm::alignTo(share, lineOfRow);
+  }
+
+  /// Contractions over a long k: all blocks but the last become a loop that adds
+  /// to the sums in memory, the last stays before the epilogue. Each sum still
+  /// goes through k from first to last.
+  LogicalResult blockK(ModuleOp module) {
+    IRRewriter rewriter(module.getContext());
+    for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
+      int64_t k = kOf(contraction), block = kBlock(k), last = (k - 1) / block * block;
+      if (last == 0)
+        continue;
+      rewriter.setInsertionPoint(contraction);
+      ImplicitLocOpBuilder b(contraction.getLoc(), rewriter);
+      Value fill = contraction.getOutputs()[0];
+      if (auto op = fill.getDefiningOp<linalg::FillOp>())
+        if (failed(tileFill(rewriter, op)))
+          return failure();
+      Value lower = arith::ConstantIndexOp::create(b, 0);
+      Value upper = arith::ConstantIndexOp::create(b, last);
+      Value step = arith::ConstantIndexOp::create(b, block);
+      auto loop = scf::ForOp::create(b, lower, upper, step, contraction.getOutputs()[0]);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        linalg::GenericOp part =
+            sliceOverK(b, contraction, loop.getInductionVar(), block, loop.getRegionIterArg(0));
+        part->setAttr(kPartialAttr, b.getUnitAttr());
+        scf::YieldOp::create(b, part.getResult(0));
+      }
+      b.setInsertionPoint(contraction);
+      linalg::GenericOp rest =
+          sliceOverK(b, contraction, b.getIndexAttr(last), k - last, loop.getResult(0));
+      rewriter.replaceOp(contraction, rest);
+    }
+    return cleanUp(module);
+  }
+
+  /// The contraction over `size` steps of k from `first`, added to `sums`.
+  static linalg::GenericOp sliceOverK(ImplicitLocOpBuilder &b, linalg::GenericOp contraction,
+                                      OpFoldResult first, int64_t size, Value sums) {
+    auto slice = [&](Value value) -> Value {
+      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
+      SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+      SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+      offsets[1] = first; // of x [m, k] and of the panels [p, k, j]
+      sizes[1] = b.getIndexAttr(size);
+      return tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
+    };
+    SmallVector<Value> operands = {slice(contraction.getInputs()[0]),
+                                   slice(contraction.getInputs()[1]), sums};
+    return cast<linalg::GenericOp>(
+        mlir::clone(b, contraction, contraction->getResultTypes(), operands));
+  }
+
+  /// Zeros, a row at a time.
+  static LogicalResult tileFill(IRRewriter &rewriter, linalg::FillOp fill) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(fill);
+    scf::SCFTilingOptions options;
+    options.setTileSizes(sizes(rewriter, {1, 1, 0}));
+    auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(fill.getOperation()), options);
+    if (failed(tiled))
+      return fill.emitOpError("could not be tiled");
+    rewriter.replaceOp(fill, tiled->replacements);
+    return success();
   }
 
   /// Register tiles of tileRows rows by one panel: panels outside, rows inside.
   LogicalResult tileRegisters(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
-      auto loops = fuseTile(rewriter, epilogue, sizes(rewriter, {target.tileRows(), 1, 0}),
-                            {1, 0, 2}, /*parallel=*/false);
+    for (linalg::GenericOp root : roots(module)) {
+      SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
+      std::swap(order[0], order[1]);
+      auto loops = fuseTile(rewriter, root, sizes(rewriter, {target.tileRows(), 1}), order,
+                            /*parallel=*/false);
       if (failed(loops))
         return failure();
       rowLoops.push_back(cast<scf::ForOp>(loops->back().getOperation()));
     }
     return success();
+  }
+
+  /// What register tiles are made of: epilogues, and contractions without one.
+  static SmallVector<linalg::GenericOp> roots(Operation *op) {
+    SmallVector<linalg::GenericOp> found = marked(op, kEpilogueAttr);
+    found.append(marked(op, kPartialAttr));
+    return found;
   }
 
   /// Rows left over: tiles of half the rows, and so on down to one.
@@ -212,8 +307,8 @@ private:
         if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
           continue; // a static number of rows that the step divides
         fullTiles(rewriter, loop, rows);
-        for (linalg::GenericOp epilogue : marked(rest, kEpilogueAttr)) {
-          auto loops = fuseTile(rewriter, epilogue, sizes(rewriter, {nextRows(rows), 0, 0}), {},
+        for (linalg::GenericOp root : roots(rest)) {
+          auto loops = fuseTile(rewriter, root, sizes(rewriter, {nextRows(rows)}), {},
                                 /*parallel=*/false);
           if (failed(loops))
             return failure();
@@ -263,7 +358,7 @@ private:
       if (failed(tiled))
         return contraction.emitOpError("could not be tiled over k");
       if (!tiled->loops.empty())
-        tiled->loops.front()->setAttr(kLoopOverK, rewriter.getUnitAttr());
+        tiled->loops.front()->setAttr(kLoopOverK, rewriter.getIndexAttr(kOf(contraction)));
       rewriter.replaceOp(contraction, tiled->replacements);
     }
     return cleanUp(module);
@@ -290,11 +385,7 @@ private:
         return op->emitOpError("could not be vectorised");
       rewriter.replaceOp(op, vectorized->replacements);
     }
-    RewritePatternSet patterns(context);
-    vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
-    vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
-    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-    if (failed(applyPatternsGreedily(module, std::move(patterns))) || failed(cleanUp(module)))
+    if (failed(foldSubsets(module)))
       return failure();
     // The accumulator becomes a value carried by the loop over k.
     SmallVector<scf::ForOp> loops;
@@ -303,10 +394,61 @@ private:
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops) {
+      Attribute steps = loop->getAttr(kLoopOverK);
       LoopLikeOpInterface hoisted =
           hoistLoopInvariantSubsets(rewriter, cast<LoopLikeOpInterface>(loop.getOperation()));
-      hoisted->setAttr(kLoopOverK, rewriter.getUnitAttr());
+      hoisted->setAttr(kLoopOverK, steps);
     }
+    if (failed(foldSubsets(module)))
+      return failure();
+    module.walk([&](scf::ForOp loop) {
+      if (loop->hasAttr(kLoopOverK))
+        countFromBlock(rewriter, loop);
+    });
+    return success();
+  }
+
+  /// A loop over a block of k, 0 .. size with k = first + iv, counts k itself:
+  /// first .. first + size. An address is then a base and one index; with two,
+  /// LLVM's scheduler gathers the loads of a step and spills them.
+  static void countFromBlock(IRRewriter &rewriter, scf::ForOp loop) {
+    Value iv = loop.getInductionVar(), first;
+    SmallVector<affine::AffineApplyOp> sums;
+    for (Operation *user : iv.getUsers()) {
+      auto sum = dyn_cast<affine::AffineApplyOp>(user);
+      if (!sum || sum.getNumOperands() != 2 || !isSum(sum.getAffineMap()))
+        return;
+      Value other = sum.getOperand(sum.getOperand(0) == iv ? 1 : 0);
+      if (first && other != first)
+        return;
+      first = other;
+      sums.push_back(sum);
+    }
+    if (sums.empty() || !isZeroInteger(loop.getLowerBound()) || !loop.isDefinedOutsideOfLoop(first))
+      return;
+    for (affine::AffineApplyOp sum : sums)
+      rewriter.replaceOp(sum, iv);
+    rewriter.setInsertionPoint(loop);
+    Value size = loop.getUpperBound();
+    loop.setLowerBound(first);
+    loop.setUpperBound(arith::AddIOp::create(rewriter, loop.getLoc(), first, size));
+  }
+  static bool isSum(AffineMap map) {
+    auto sum = dyn_cast<AffineBinaryOpExpr>(map.getResult(0));
+    return sum && sum.getKind() == AffineExprKind::Add &&
+           isa<AffineDimExpr, AffineSymbolExpr>(sum.getLHS()) &&
+           isa<AffineDimExpr, AffineSymbolExpr>(sum.getRHS());
+  }
+
+  /// Reads and writes of slices become reads and writes of what they are taken from.
+  static LogicalResult foldSubsets(ModuleOp module) {
+    MLIRContext *context = module.getContext();
+    RewritePatternSet patterns(context);
+    vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
+    vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    if (failed(applyPatternsGreedily(module, std::move(patterns))))
+      return failure();
     return cleanUp(module);
   }
 

@@ -1,33 +1,38 @@
 // RUN: transformer-opt %s --transformer-cpu-prefetch-panels --canonicalize --cse | FileCheck %s
 
-// Four rows at a time, k unrolled by 4, panels of 16 columns (one line): the first two row tiles
-// fetch half of the next panel each, a line for every two k.
+// Four rows at a time, k unrolled by 4, a block of 64 of 128 k, panels of 16 columns (one line):
+// the first two row tiles fetch half of the next 64 rows in memory each, a line for every two k.
+// Behind the panel's end these are the first rows of the next panel.
 // CHECK-LABEL: func.func @four_rows
+// CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x16xf32>, %[[P:[^ ]*]]: index, %{{.*}}: index, %[[BEGIN:[^ ]*]]: index, %[[END:[^ ]*]]: index)
 // CHECK: scf.for %[[M:[^ ]*]] = %c0 to
 // CHECK: %[[TILE:.*]] = arith.divui
 // CHECK: %[[PART:.*]] = arith.muli %[[TILE]], %c32
 // CHECK: %[[FIRST:.*]] = arith.minui %[[PART]], %c32
-// CHECK: scf.for %[[K:[^ ]*]] =
-// CHECK: %[[HALF:.*]] = arith.divui %[[K]], %c2
-// CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[HALF]]
-// CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c1
-// CHECK: memref.prefetch %{{.*}}[%[[NEXT]], %{{.*}}, %{{.*}}], read, locality<2>, data : memref<3x64x16xf32>
-// CHECK: memref.prefetch
+// CHECK: scf.for %[[K:[^ ]*]] = %[[BEGIN]] to %[[END]]
+// CHECK: %[[DONE:.*]] = arith.subi %[[K]], %[[BEGIN]]
+// CHECK: %[[HALF:.*]] = arith.divui %[[DONE]], %c2
+// CHECK: %[[OWN:.*]] = arith.addi %[[FIRST]], %[[HALF]]
+// CHECK: %[[START:.*]] = arith.subi %[[K]], %[[DONE]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[START]], %c64
+// CHECK: %[[ROW:.*]] = arith.addi %[[NEXT]], %[[OWN]]
+// CHECK: memref.prefetch %[[W]][%[[P]], %[[ROW]], %c0], read, locality<2>, data : memref<3x128x16xf32>
+// CHECK: %[[ROW2:.*]] = arith.addi %[[ROW]], %c1
+// CHECK: memref.prefetch %[[W]][%[[P]], %[[ROW2]], %c0]
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.transfer_read
-func.func @four_rows(%w: memref<3x64x16xf32>, %p: index, %m: index) {
+func.func @four_rows(%w: memref<3x128x16xf32>, %p: index, %m: index, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
-  %c64 = arith.constant 64 : index
   %z = arith.constant 0.0 : f32
   %v = arith.constant dense<0.0> : vector<16xf32>
   scf.for %i = %c0 to %m step %c4 {
-    %r:4 = scf.for %k = %c0 to %c64 step %c4 iter_args(%a = %v, %b = %v, %c = %v, %d = %v)
+    %r:4 = scf.for %k = %begin to %end step %c4 iter_args(%a = %v, %b = %v, %c = %v, %d = %v)
         -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
-      %x = vector.transfer_read %w[%p, %k, %c0], %z {in_bounds = [true]} : memref<3x64x16xf32>, vector<16xf32>
+      %x = vector.transfer_read %w[%p, %k, %c0], %z {in_bounds = [true]} : memref<3x128x16xf32>, vector<16xf32>
       %s = arith.addf %a, %x : vector<16xf32>
       scf.yield %s, %b, %c, %d : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
-    } {transformer.k_loop}
+    } {transformer.k_loop = 64 : index}
   }
   return
 }
@@ -47,7 +52,7 @@ func.func @one_row(%w: memref<3x64x16xf32>, %p: index, %m: index) {
       %x = vector.transfer_read %w[%p, %k, %c0], %z {in_bounds = [true]} : memref<3x64x16xf32>, vector<16xf32>
       %s = arith.addf %a, %x : vector<16xf32>
       scf.yield %s : vector<16xf32>
-    } {transformer.k_loop}
+    } {transformer.k_loop = 64 : index}
   }
   return
 }

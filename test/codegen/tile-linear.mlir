@@ -11,9 +11,9 @@
 // CHECK: vector.transfer_read %{{.*}} : tensor<2x5x16xf32>, vector<16xf32>
 // CHECK-COUNT-6: vector.fma {{.*}} : vector<16xf32>
 // CHECK-NOT: vector.fma
-// CHECK: {transformer.k_loop}
+// CHECK: {transformer.k_loop = 5 : index}
 // CHECK: arith.addf {{.*}} : vector<6x1x16xf32>
-// CHECK: vector.transfer_write {{.*}} : vector<6x1x16xf32>, tensor<?x1x16xf32>
+// CHECK: vector.transfer_write {{.*}} : vector<6x1x16xf32>, tensor<?x2x16xf32>
 // CHECK: -> (vector<4x1x16xf32>) {
 // CHECK-COUNT-4: vector.fma
 // CHECK-NOT: vector.fma
