@@ -266,23 +266,14 @@ private:
 
   LogicalResult lower(AttentionOp op) {
     Value cuQ = sequences.at(op.getSequences()).cu, cuK = sequences.at(op.keySequences()).cu;
-    // Key panels: every sequence may leave part of its last panel unused.
-    Value panels = arith::AddIOp::create(
-        b,
-        arith::DivUIOp::create(b, rowsOf(op.getK()),
-                               arith::ConstantIndexOp::create(b, panelColumns)),
-        batchOf(cuK));
-    auto scratchType = RankedTensorType::get(
-        {ShapedType::kDynamic, op.kvHeads(), op.headDim(), panelColumns}, b.getF32Type());
-    Value scratch = tensor::EmptyOp::create(b, scratchType, ValueRange{panels});
     Value out = empty(rowsOf(op.getQ()), widthOf(op.getResult()));
     SmallVector<Value> factor;
     if (op.getScaleFactor())
       factor.push_back(op.getScaleFactor());
     auto attention = kernel::AttentionOp::create(
-        b, TypeRange{out.getType(), scratchType}, op.getQ(), op.getK(), op.getV(), cuQ, cuK, factor,
-        ValueRange{out, scratch}, op.getNumHeadsAttr(), b.getI64IntegerAttr(op.kvHeads()),
-        op.getScaleAttr(), op.getCausalAttr());
+        b, TypeRange{out.getType()}, op.getQ(), op.getK(), op.getV(), cuQ, cuK, factor,
+        ValueRange{out}, op.getNumHeadsAttr(), b.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
+        op.getCausalAttr());
     return finish(op, {attention.getResult(0)});
   }
 

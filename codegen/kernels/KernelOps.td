@@ -114,9 +114,7 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
     ins: q `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]` (rows may be
     strided: columns of a merged projection), cu of the queries and cu of the
     keys `[B + 1]`, scale_factor f32 0 or 1 times; outs: result
-    `[Tq, num_heads * D]` and scratch for key panels, `[P, num_kv_heads, D, NR]`
-    with P at least Tk / NR + B: the first panel of sequence b is
-    `cu_keys[b] / NR + b`. Semantics: `transformer.attention`.
+    `[Tq, num_heads * D]`. Semantics: `transformer.attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor, Variadic<Kernel_Buffer>:$outs,

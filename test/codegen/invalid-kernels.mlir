@@ -144,37 +144,28 @@ func.func @f(%x: memref<?x8xf32>, %r: memref<?x8xf64>, %b: memref<8xf32>) {
 
 // -----
 
-func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x3x2x16xf32>) {
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>) {
   // expected-error @below {{expected num_heads that divides the width 8, found 3}}
-  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 3 : i64, num_kv_heads = 3 : i64, scale = 1.0 : f64}
-      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x3x2x16xf32>) -> ()
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q) {num_heads = 3 : i64, num_kv_heads = 3 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>) -> ()
   return
 }
 
 // -----
 
-func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x3x2x16xf32>) {
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>) {
   // expected-error @below {{expected num_kv_heads that divides num_heads = 4, found 0}}
-  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 4 : i64, num_kv_heads = 0 : i64, scale = 1.0 : f64}
-      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x3x2x16xf32>) -> ()
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q) {num_heads = 4 : i64, num_kv_heads = 0 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>) -> ()
   return
 }
 
 // -----
 
-func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x2x2x16xf32>) {
+func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>) {
   // expected-error @below {{expected k of ?x4xf32, found 'memref<?x8xf32>'}}
-  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
-      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x2x2x16xf32>) -> ()
-  return
-}
-
-// -----
-
-func.func @f(%q: memref<?x8xf32>, %cu: memref<?xindex>, %p: memref<?x4x16x2xf32>) {
-  // expected-error @below {{expected key panels of ?x4x2x?xf32, found 'memref<?x4x16x2xf32>'}}
-  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q, %p) {num_heads = 4 : i64, num_kv_heads = 4 : i64, scale = 1.0 : f64}
-      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x4x16x2xf32>) -> ()
+  transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%q) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+      : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>) -> ()
   return
 }
 

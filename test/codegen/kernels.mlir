@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: func @tensors
 func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xindex>, %ids: tensor<?xi64>, %x: tensor<?x8xf32>, %k: tensor<?x4xf32>,
-                   %w: tensor<30x8xf32>, %b: tensor<8xf32>, %f: f32, %grid: tensor<?x?x8xf32>, %column: tensor<?x?xf32>, %panels: tensor<?x1x4x16xf32>) {
+                   %w: tensor<30x8xf32>, %b: tensor<8xf32>, %f: f32, %grid: tensor<?x?x8xf32>, %column: tensor<?x?xf32>) {
   // CHECK: transformer_kernel.count_tokens %{{.*}} : tensor<?x?xi64>
   %n = transformer_kernel.count_tokens %m : tensor<?x?xi64>
   // CHECK: transformer_kernel.pack_tokens ins(%{{.*}}) outs(%{{.*}}, %{{.*}}) :
@@ -23,12 +23,12 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
       : (tensor<?xi64>, tensor<?xi64>, tensor<30x8xf32>, tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 0.000000e+00 : f64}
   %7 = transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x) {eps = 0.0 : f64} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: transformer_kernel.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {causal, num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.000000e+00 : f64}
-  %8:2 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu) outs(%x, %panels) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
-      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x8xf32>, tensor<?x1x4x16xf32>) -> (tensor<?x8xf32>, tensor<?x1x4x16xf32>)
+  // CHECK: transformer_kernel.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) {causal, num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.000000e+00 : f64}
+  %8 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu) outs(%x) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.attention ins({{.*}}, scale_factor %{{.*}}) outs(
-  %9:2 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu, scale_factor %f) outs(%x, %panels) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
-      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<?x8xf32>, tensor<?x1x4x16xf32>) -> (tensor<?x8xf32>, tensor<?x1x4x16xf32>)
+  %9 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu, scale_factor %f) outs(%x) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.sinusoidal_table halves outs(%{{.*}}) :
   %10 = transformer_kernel.sinusoidal_table halves outs(%w) : (tensor<30x8xf32>) -> tensor<30x8xf32>
   return

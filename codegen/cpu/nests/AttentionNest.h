@@ -16,49 +16,64 @@ struct AttentionNest {
   int64_t tileRows;     // queries of the register tile
   int64_t vectors;      // vectors in a row of the tile
   int64_t panelColumns; // keys of a panel
-  int64_t keyBlock;     // keys whose scores are in the strip at a time
-  int64_t queryChunk;   // queries of a task
+  int64_t keyBlock;     // keys that are packed, and scored, at a time
+  int64_t queryChunk;   // queries of a task, whole tiles
   bool causal, cross;
   double scale;
-  Value q, k, v, queryOffsets, keyOffsets, scaleFactor, out, panels;
+  Value q, k, v, queryOffsets, keyOffsets, scaleFactor, out;
 
   void emit();
 
 private:
-  /// Where a task works: rows of a sequence, columns of a head.
+  /// Where a task works: rows of a sequence, columns of a head; and its memory.
   struct Place {
-    Value queryRow, keyRow, keys, firstPanel, head, kvHead, column, kvColumn;
-    Value strip;   // [tileRows, keyBlock] scores, then probabilities
-    Value queries; // [tileRows, headDim], scaled
-    Value factor;  // what scales the queries: a vector
+    Value queryRow, keyRow, keys, column, kvColumn;
+    Value first, end;       // the task's queries, counted from queryRow
+    Value keyPanels;        // [keyBlock / NR, headDim, NR]
+    Value strip;            // [tileRows, keyBlock] scores, then probabilities
+    Value queries;          // [tileRows, headDim], scaled
+    Value maxima, sums;     // [queryChunk], of each query so far
+    Value factor;           // what scales the queries: a vector
+    Value block, blockKeys; // the packed keys, counted from keyRow
+    Value blockPanels, isFirst;
+  };
+  /// A register tile: queries `start .. start + rows - 1`. Those behind the
+  /// task's last one are that last one again: they compute and store its bits.
+  struct Tile {
+    Value start;
+    int64_t rows;
+    Values row;         // each row's query, counted from queryRow
+    Value keys, isLast; // the keys of the block that a row may see; no more blocks
   };
 
-  /// The number of pieces of `size` rows when every sequence may begin a piece
-  /// of its own, and the first piece of sequence b: offsets[b] / size + b. Some
-  /// pieces are empty; no prefix sum is needed.
-  Value pieces(Value offsets, int64_t size);
-  Value firstPiece(Value offsets, int64_t size, Value sequence);
+  /// The number of chunks when every sequence may begin one of its own, and the
+  /// first chunk of sequence b: offsets[b] / queryChunk + b. Some are empty; no
+  /// prefix sum is needed.
+  Value chunks();
+  Value firstChunk(Value sequence);
 
-  void emitKeyPanels();
-  void emitPanel(Value panel, Value firstRow, Value lastRow);
-  void emitQueries();
+  // Attention.cpp
+  void emitChunk(Place &place);
 
-  // AttentionTile.cpp: queries `start .. start + rows - 1` of a sequence.
-  void emitRowTiles(Place &place, Value first, Value end);
-  void emitTile(Place &place, Value start, int64_t rows);
-  void scaleQueries(Place &place, Value start, int64_t rows);
+  // AttentionPack.cpp
+  void packKeys(Place &place);
+
+  // AttentionTile.cpp
+  void emitRowTiles(Place &place);
+  void emitTile(Place &place, Tile &tile);
+  void scaleQueries(Place &place, Tile &tile);
+  /// Fetches the next head's share of the tile's queries and of the block's keys
+  /// and values. Their rows are too far apart for the hardware to guess.
+  void prefetchNextHead(Place &place, Tile &tile);
   /// Scores of the block's panels into the strip; their maxima, a vector a row.
-  Values emitScores(Place &place, Value start, int64_t rows, Value block, Value blockKeys,
-                    Value blockPanels);
-  Values maskScores(Values scores, Value start, int64_t rows, Value firstKey, Value keysLeft);
+  Values emitScores(Place &place, Tile &tile, Value panels);
+  Values maskScores(Values scores, Place &place, Tile &tile, Value firstKey, Value keysLeft);
   /// The strip's scores to probabilities; their sums, a vector a row.
-  Values emitProbabilities(Place &place, int64_t rows, Value blockPanels, ValueRange shift);
+  Values emitProbabilities(Place &place, Tile &tile, Value panels, ValueRange shift);
   /// out = (alpha out + P V) inverse, without the first term in the first block.
-  void emitOutput(Place &place, Value start, int64_t rows, Value block, Value blockKeys,
-                  Value isFirst, ValueRange alpha, ValueRange inverse);
-  void emitOutputColumns(Place &place, Value row, int64_t rows, Value block, Value blockKeys,
-                         Value isFirst, ValueRange alpha, ValueRange inverse, Value column,
-                         int64_t width);
+  void emitOutput(Place &place, Tile &tile, ValueRange alpha, ValueRange inverse);
+  void emitOutputColumns(Place &place, Tile &tile, ValueRange alpha, ValueRange inverse,
+                         Value panel, int64_t width);
 };
 
 } // namespace mlir::transformer

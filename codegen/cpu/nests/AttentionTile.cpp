@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
 #include "codegen/cpu/nests/VectorMath.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace mlir;
@@ -47,111 +48,114 @@ static Values unrolledLoop(Emit &b, Value count, Values init,
   return b.loop(whole, count, 1, init, steps(1));
 }
 
-void AttentionNest::emitRowTiles(Place &place, Value first, Value end) {
-  // Tile heights, ascending. A remainder that only a higher tile would cover is
-  // covered by moving that tile back over rows that are done: they get the same
-  // bits again.
+void AttentionNest::emitRowTiles(Place &place) {
+  // Tile heights, ascending; the last rows take the lowest one that covers them.
   SmallVector<int64_t> heights = {1, 2, 4};
   while (heights.back() >= tileRows)
     heights.pop_back();
-  heights.push_back(tileRows);
 
-  Type indexType = b.getIndexType();
-  auto loop = scf::WhileOp::create(b, indexType, first);
-  OpBuilder::InsertionGuard guard(b);
-  Block *before = b.createBlock(&loop.getBefore(), {}, indexType, b.getLoc());
-  scf::ConditionOp::create(b, b.lt(before->getArgument(0), end), before->getArguments());
-  Block *after = b.createBlock(&loop.getAfter(), {}, indexType, b.getLoc());
-  Value row = after->getArgument(0), left = b.sub(end, row), available = b.sub(end, first);
-  Value height = b.index(1);
-  for (auto [lower, higher] : llvm::zip(heights, llvm::drop_begin(heights))) {
-    Value wanted = b.lt(b.index(lower), left), possible = b.le(b.index(higher), available);
-    height = b.select(b.both(wanted, possible), b.index(higher), height);
+  b.forEach(place.first, place.end, tileRows, [&](Value start) {
+    Value left = b.sub(place.end, start), height = b.index(tileRows);
+    for (int64_t lower : llvm::reverse(heights))
+      height = b.select(b.le(left, b.index(lower)), b.index(lower), height);
+    auto choice = scf::IndexSwitchOp::create(b, TypeRange(), height, heights, heights.size());
+    auto fill = [&](Region &region, int64_t rows) {
+      OpBuilder::InsertionGuard guard(b);
+      b.createBlock(&region);
+      Tile tile;
+      tile.start = start;
+      tile.rows = rows;
+      Value last = b.sub(place.end, b.index(1));
+      for (int64_t i = 0; i < rows; ++i)
+        tile.row.push_back(b.min(b.add(start, i), last));
+      Value keys = causal ? b.add(tile.row.back(), 1) : place.keys;
+      tile.keys = b.min(b.sub(keys, place.block), b.index(keyBlock));
+      tile.isLast = b.le(b.sub(keys, place.block), b.index(keyBlock));
+      if (causal) // the block may begin behind the tile's last row
+        b.ifThen(b.lt(place.block, keys), [&] { emitTile(place, tile); });
+      else
+        emitTile(place, tile);
+      scf::YieldOp::create(b);
+    };
+    fill(choice.getDefaultRegion(), tileRows);
+    for (auto [region, rows] : llvm::zip_equal(choice.getCaseRegions(), heights))
+      fill(region, rows);
+  });
+}
+
+void AttentionNest::scaleQueries(Place &place, Tile &tile) {
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    Value row = b.add(place.queryRow, tile.row[i]);
+    for (int64_t d = 0; d < headDim; d += b.lanes()) {
+      int64_t count = std::min(b.lanes(), headDim - d);
+      Value x = b.loadVector(q, {row, b.add(place.column, d)}, count);
+      b.storeVector(b.mulf(x, place.factor), place.queries, {b.index(i), b.index(d)}, count);
+    }
   }
-  Value start = b.min(row, b.sub(end, height));
-  ArrayRef<int64_t> cases = ArrayRef(heights).drop_back();
-  auto choice = scf::IndexSwitchOp::create(b, TypeRange(), height, cases, cases.size());
-  auto fill = [&](Region &region, int64_t rows) {
-    OpBuilder::InsertionGuard caseGuard(b);
-    b.createBlock(&region);
-    emitTile(place, start, rows);
-    scf::YieldOp::create(b);
-  };
-  fill(choice.getDefaultRegion(), tileRows);
-  for (auto [region, rows] : llvm::zip_equal(choice.getCaseRegions(), cases))
-    fill(region, rows);
-  scf::YieldOp::create(b, b.add(start, height));
 }
 
-void AttentionNest::scaleQueries(Place &place, Value start, int64_t rows) {
-  auto piece = [&](Value i, Value d, int64_t count) {
-    Value row = b.add(b.add(place.queryRow, start), i);
-    Value x = b.loadVector(q, {row, b.add(place.column, d)}, count);
-    b.storeVector(b.mulf(x, place.factor), place.queries, {i, d}, count);
-  };
-  int64_t whole = headDim / b.lanes() * b.lanes();
-  b.forEach(b.index(0), b.index(rows), 1, [&](Value i) {
-    for (int64_t d = 0; d < whole; d += b.lanes())
-      piece(i, b.index(d), b.lanes());
-    if (whole < headDim)
-      piece(i, b.index(whole), headDim - whole);
+void AttentionNest::prefetchNextHead(Place &place, Tile &tile) {
+  for (int64_t i = 0; i < tile.rows; ++i)
+    b.prefetchRow(q, b.add(place.queryRow, tile.row[i]), b.add(place.column, headDim), headDim);
+  int64_t share = llvm::divideCeil(keyBlock * tileRows, queryChunk);
+  Value tileNumber = b.div(b.sub(tile.start, place.first), tileRows);
+  Value first = b.min(b.mul(tileNumber, share), place.blockKeys);
+  Value end = b.min(b.add(first, share), place.blockKeys);
+  Value firstRow = b.add(place.keyRow, place.block), column = b.add(place.kvColumn, headDim);
+  b.forEach(first, end, 1, [&](Value key) {
+    b.prefetchRow(k, b.add(firstRow, key), column, headDim);
+    b.prefetchRow(v, b.add(firstRow, key), column, headDim);
   });
 }
 
-void AttentionNest::emitTile(Place &place, Value start, int64_t rows) {
-  scaleQueries(place, start, rows);
-  Value zero = b.index(0);
-  Value keys = causal ? b.min(place.keys, b.add(start, rows)) : place.keys;
-  Values state(rows, b.scalar(std::numeric_limits<float>::lowest())); // maxima
-  state.append(rows, b.scalar(0));                                    // sums
-  b.loop(zero, keys, keyBlock, state, [&](Value block, ValueRange args) {
-    ValueRange oldMaximum = args.take_front(rows), oldSum = args.drop_front(rows);
-    Value left = b.sub(keys, block), blockKeys = b.min(left, b.index(keyBlock));
-    Value blockPanels = b.ceilDiv(blockKeys, panelColumns);
-    Value isFirst = b.eq(block, zero), isLast = b.le(left, b.index(keyBlock));
-
-    Values best = emitScores(place, start, rows, block, blockKeys, blockPanels);
-    Values maximum, shift, change;
-    for (int64_t i = 0; i < rows; ++i) {
-      maximum.push_back(emitMax(b, oldMaximum[i], b.maxLane(best[i])));
-      shift.push_back(b.broadcast(maximum[i]));
-    }
-    SmallVector<Type> types(rows, b.vectorType());
-    Values alpha = b.ifElse(
-        isFirst, types, [&] { return Values(rows, b.splat(0)); },
-        [&] {
-          Values x;
-          for (int64_t i = 0; i < rows; ++i)
-            x.push_back(b.broadcast(b.subf(oldMaximum[i], maximum[i])));
-          return emitExp2NonPositive(b, x);
-        });
-    Values sums = emitProbabilities(place, rows, blockPanels, shift);
-    Values sum, inverse;
-    for (int64_t i = 0; i < rows; ++i) {
-      Value a = vector::ExtractOp::create(b, alpha[i], ArrayRef<int64_t>{0});
-      sum.push_back(emitFma(b, oldSum[i], a, b.sumLanes(sums[i])));
-      Value one = b.scalar(1);
-      inverse.push_back(b.broadcast(b.select(isLast, b.divf(one, sum[i]), one)));
-    }
-    emitOutput(place, start, rows, block, blockKeys, isFirst, alpha, inverse);
-    maximum.append(sum);
-    return maximum;
-  });
+void AttentionNest::emitTile(Place &place, Tile &tile) {
+  int64_t rows = tile.rows;
+  scaleQueries(place, tile);
+  prefetchNextHead(place, tile);
+  Value panels = b.ceilDiv(tile.keys, panelColumns), local = b.sub(tile.start, place.first);
+  Values best = emitScores(place, tile, panels);
+  Values oldMaximum, oldSum, maximum, shift;
+  for (int64_t i = 0; i < rows; ++i) {
+    auto before = [&](Value buffer, double initial) {
+      Value stored = b.load(buffer, b.add(local, i));
+      return b.select(place.isFirst, b.scalar(initial), stored);
+    };
+    oldMaximum.push_back(before(place.maxima, std::numeric_limits<float>::lowest()));
+    oldSum.push_back(before(place.sums, 0));
+    maximum.push_back(emitMax(b, oldMaximum[i], b.maxLane(best[i])));
+    shift.push_back(b.broadcast(maximum[i]));
+  }
+  SmallVector<Type> types(rows, b.vectorType());
+  Values alpha = b.ifElse(
+      place.isFirst, types, [&] { return Values(rows, b.splat(0)); },
+      [&] {
+        Values x;
+        for (int64_t i = 0; i < rows; ++i)
+          x.push_back(b.broadcast(b.subf(oldMaximum[i], maximum[i])));
+        return emitExp2NonPositive(b, x);
+      });
+  Values sums = emitProbabilities(place, tile, panels, shift);
+  Values inverse;
+  for (int64_t i = 0; i < rows; ++i) {
+    Value a = vector::ExtractOp::create(b, alpha[i], ArrayRef<int64_t>{0});
+    Value sum = emitFma(b, oldSum[i], a, b.sumLanes(sums[i])), one = b.scalar(1);
+    inverse.push_back(b.broadcast(b.select(tile.isLast, b.divf(one, sum), one)));
+    b.store(maximum[i], place.maxima, b.add(local, i));
+    b.store(sum, place.sums, b.add(local, i));
+  }
+  emitOutput(place, tile, alpha, inverse);
 }
 
-Values AttentionNest::emitScores(Place &place, Value start, int64_t rows, Value block,
-                                 Value blockKeys, Value blockPanels) {
+Values AttentionNest::emitScores(Place &place, Tile &tile, Value panels) {
   constexpr float lowest = -std::numeric_limits<float>::infinity();
-  int64_t lanes = b.lanes();
-  Value firstPanel = b.add(place.firstPanel, b.div(block, panelColumns));
+  int64_t lanes = b.lanes(), rows = tile.rows;
   return b.loop(
-      b.index(0), blockPanels, 1, Values(rows, b.splat(lowest)), [&](Value panel, ValueRange args) {
+      b.index(0), panels, 1, Values(rows, b.splat(lowest)), [&](Value panel, ValueRange args) {
         Values scores(rows * vectors, b.splat(0));
         scores = unrolledLoop(b, headDim, scores, [&](Value d, Values &s) {
           Values keys;
           for (int64_t j = 0; j < vectors; ++j)
-            keys.push_back(b.loadVector(
-                panels, {b.add(firstPanel, panel), place.kvHead, d, b.index(j * lanes)}));
+            keys.push_back(b.loadVector(place.keyPanels, {panel, d, b.index(j * lanes)}));
           for (int64_t i = 0; i < rows; ++i) {
             Value x = b.broadcast(b.load(place.queries, {b.index(i), d}));
             for (int64_t j = 0; j < vectors; ++j)
@@ -159,7 +163,8 @@ Values AttentionNest::emitScores(Place &place, Value start, int64_t rows, Value 
           }
         });
         Value column = b.mul(panel, panelColumns);
-        scores = maskScores(scores, start, rows, b.add(block, column), b.sub(blockKeys, column));
+        scores =
+            maskScores(scores, place, tile, b.add(place.block, column), b.sub(tile.keys, column));
         Values best(args);
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t j = 0; j < vectors; ++j) {
@@ -173,9 +178,10 @@ Values AttentionNest::emitScores(Place &place, Value start, int64_t rows, Value 
 
 /// Minus infinity where a row has no key: behind the sequence and, causal,
 /// behind the row's own position.
-Values AttentionNest::maskScores(Values scores, Value start, int64_t rows, Value firstKey,
+Values AttentionNest::maskScores(Values scores, Place &place, Tile &tile, Value firstKey,
                                  Value keysLeft) {
-  Value visible = causal ? b.sub(b.add(start, 1), firstKey) : keysLeft; // to the tile's first row
+  // To the tile's first row.
+  Value visible = causal ? b.sub(b.add(tile.start, 1), firstKey) : keysLeft;
   Value needed = b.compare(arith::CmpIPredicate::slt, visible, b.index(panelColumns));
   SmallVector<Type> types(scores.size(), b.vectorType());
   return b.ifElse(
@@ -185,9 +191,9 @@ Values AttentionNest::maskScores(Values scores, Value start, int64_t rows, Value
         Values masked(scores);
         for (int64_t j = 0; j < vectors; ++j) {
           Value inside = b.lanesBelow(visible, j * b.lanes());
-          for (int64_t i = 0; i < rows; ++i) {
+          for (int64_t i = 0; i < tile.rows; ++i) {
             if (causal)
-              inside = b.lanesBelow(b.add(visible, i), j * b.lanes());
+              inside = b.lanesBelow(b.sub(b.add(tile.row[i], 1), firstKey), j * b.lanes());
             Value &s = masked[i * vectors + j];
             s = b.select(inside, s, nothing);
           }
@@ -197,11 +203,10 @@ Values AttentionNest::maskScores(Values scores, Value start, int64_t rows, Value
       [&] { return scores; });
 }
 
-Values AttentionNest::emitProbabilities(Place &place, int64_t rows, Value blockPanels,
-                                        ValueRange shift) {
+Values AttentionNest::emitProbabilities(Place &place, Tile &tile, Value panels, ValueRange shift) {
   constexpr int64_t rowsPerGroup = 2;
-  int64_t lanes = b.lanes();
-  Value end = b.mul(blockPanels, panelColumns);
+  int64_t lanes = b.lanes(), rows = tile.rows;
+  Value end = b.mul(panels, panelColumns);
   Values zeros(rows, b.splat(0));
   return b.loop(b.index(0), end, panelColumns, zeros, [&](Value column, ValueRange args) {
     Values sums(args);
@@ -226,31 +231,30 @@ Values AttentionNest::emitProbabilities(Place &place, int64_t rows, Value blockP
   });
 }
 
-void AttentionNest::emitOutput(Place &place, Value start, int64_t rows, Value block,
-                               Value blockKeys, Value isFirst, ValueRange alpha,
-                               ValueRange inverse) {
-  Value row = b.add(place.queryRow, start);
-  int64_t group = vectors * b.lanes(), whole = headDim / group * group;
-  auto columns = [&](Value column, int64_t width) {
-    emitOutputColumns(place, row, rows, block, blockKeys, isFirst, alpha, inverse, column, width);
+void AttentionNest::emitOutput(Place &place, Tile &tile, ValueRange alpha, ValueRange inverse) {
+  int64_t whole = headDim / panelColumns;
+  auto columns = [&](Value panel, int64_t width) {
+    emitOutputColumns(place, tile, alpha, inverse, panel, width);
   };
   if (whole)
-    b.forEach(b.index(0), b.index(whole), group, [&](Value column) { columns(column, group); });
-  if (whole < headDim)
-    columns(b.index(whole), headDim - whole);
+    b.forEach(b.index(0), b.index(whole), 1, [&](Value panel) { columns(panel, panelColumns); });
+  if (whole * panelColumns < headDim)
+    columns(b.index(whole), headDim - whole * panelColumns);
 }
 
-void AttentionNest::emitOutputColumns(Place &place, Value row, int64_t rows, Value block,
-                                      Value blockKeys, Value isFirst, ValueRange alpha,
-                                      ValueRange inverse, Value column, int64_t width) {
-  int64_t lanes = b.lanes(), n = (width + lanes - 1) / lanes;
+void AttentionNest::emitOutputColumns(Place &place, Tile &tile, ValueRange alpha,
+                                      ValueRange inverse, Value panel, int64_t width) {
+  int64_t lanes = b.lanes(), rows = tile.rows, n = llvm::divideCeil(width, lanes);
   auto count = [&](int64_t j) { return std::min(lanes, width - j * lanes); };
+  Value firstColumn = b.add(place.column, b.mul(panel, panelColumns));
   auto at = [&](int64_t i, int64_t j) {
-    return SmallVector<Value>{b.add(row, i), b.add(b.add(place.column, column), j * lanes)};
+    return SmallVector<Value>{b.add(place.queryRow, tile.row[i]), b.add(firstColumn, j * lanes)};
   };
+  // All of the tile's rows are read before any is written: rows that stand for
+  // the same query read and write the same.
   SmallVector<Type> types(rows * n, b.vectorType());
   Values sums = b.ifElse(
-      isFirst, types, [&] { return Values(rows * n, b.splat(0)); },
+      place.isFirst, types, [&] { return Values(rows * n, b.splat(0)); },
       [&] {
         Values old;
         for (int64_t i = 0; i < rows; ++i)
@@ -258,12 +262,13 @@ void AttentionNest::emitOutputColumns(Place &place, Value row, int64_t rows, Val
             old.push_back(b.mulf(alpha[i], b.loadVector(out, at(i, j), count(j))));
         return old;
       });
-  Value firstRow = b.add(place.keyRow, block), firstColumn = b.add(place.kvColumn, column);
-  sums = unrolledLoop(b, blockKeys, sums, [&](Value key, Values &s) {
+  Value firstRow = b.add(place.keyRow, place.block);
+  Value valueColumn = b.add(place.kvColumn, b.mul(panel, panelColumns));
+  sums = unrolledLoop(b, tile.keys, sums, [&](Value key, Values &s) {
     Values values;
     for (int64_t j = 0; j < n; ++j)
       values.push_back(
-          b.loadVector(v, {b.add(firstRow, key), b.add(firstColumn, j * lanes)}, count(j)));
+          b.loadVector(v, {b.add(firstRow, key), b.add(valueColumn, j * lanes)}, count(j)));
     for (int64_t i = 0; i < rows; ++i) {
       Value p = b.broadcast(b.load(place.strip, {b.index(i), key}));
       for (int64_t j = 0; j < n; ++j)

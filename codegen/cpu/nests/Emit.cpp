@@ -69,6 +69,13 @@ void Emit::storeVector(Value x, Value buffer, ValueRange at, int64_t count) {
     vector::MaskedStoreOp::create(*this, buffer, at, lanesBelow(count), x);
 }
 
+void Emit::prefetchRow(Value buffer, Value row, Value column, int64_t count) {
+  constexpr int64_t lineElements = 64 / sizeof(float), secondLevel = 2;
+  for (int64_t i = 0; i < count; i += lineElements)
+    memref::PrefetchOp::create(*this, buffer, ValueRange{row, add(column, i)}, /*isWrite=*/false,
+                               secondLevel, /*isDataCache=*/true);
+}
+
 Value Emit::stackBuffer(ArrayRef<int64_t> shape) {
   constexpr int64_t cacheLine = 64;
   return memref::AllocaOp::create(*this, MemRefType::get(shape, getF32Type()),

@@ -12,19 +12,18 @@ memref.global constant @memory_cu : memref<4xindex> = dense<[0, 0, 2, 4]>
 
 // CHECK-LABEL: func.func @causal
 // CHECK-NOT: transformer_kernel
-// CHECK: {transformer.label = "attention_keys 1x2"}
 // CHECK: {transformer.label = "attention 1x2"}
-func.func @causal(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %y: memref<4x2xf32>, %p: memref<8x1x2x8xf32>) {
-  transformer_kernel.attention ins(%q, %v, %v, %cu, %cu) outs(%y, %p)
+func.func @causal(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %y: memref<4x2xf32>) {
+  transformer_kernel.attention ins(%q, %v, %v, %cu, %cu) outs(%y)
     {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
-    : (memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>, memref<8x1x2x8xf32>) -> ()
+    : (memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>) -> ()
   return
 }
 // The first sequence's queries have no keys.
-func.func @cross(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %ck: memref<4xindex>, %y: memref<4x2xf32>, %p: memref<8x1x2x8xf32>) {
-  transformer_kernel.attention ins(%q, %v, %v, %cu, %ck) outs(%y, %p)
+func.func @cross(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %ck: memref<4xindex>, %y: memref<4x2xf32>) {
+  transformer_kernel.attention ins(%q, %v, %v, %cu, %ck) outs(%y)
     {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
-    : (memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>, memref<8x1x2x8xf32>) -> ()
+    : (memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>) -> ()
   return
 }
 
@@ -42,11 +41,10 @@ func.func @main() {
   %cu = memref.get_global @cu : memref<4xindex>
   %ck = memref.get_global @memory_cu : memref<4xindex>
   %y = memref.alloc() : memref<4x2xf32>
-  %p = memref.alloc() : memref<8x1x2x8xf32>
   %yu = memref.cast %y : memref<4x2xf32> to memref<*xf32>
-  call @causal(%q, %v, %cu, %y, %p) : (memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4x2xf32>, memref<8x1x2x8xf32>) -> ()
+  call @causal(%q, %v, %cu, %y) : (memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4x2xf32>) -> ()
   call @printMemrefF32(%yu) : (memref<*xf32>) -> ()
-  call @cross(%q, %v, %cu, %ck, %y, %p) : (memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>, memref<8x1x2x8xf32>) -> ()
+  call @cross(%q, %v, %cu, %ck, %y) : (memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>) -> ()
   call @printMemrefF32(%yu) : (memref<*xf32>) -> ()
   return
 }

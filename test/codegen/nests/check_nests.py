@@ -8,7 +8,6 @@ import nests
 
 arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
 lanes = nests.vector_lanes(arch)
-panel = 2 * lanes
 random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
 failures = 0
 
@@ -177,13 +176,13 @@ func.func @s{width}{layout}(%y: memref<?x{width}xf32>) {{
 def attention_text(heads, groups, dim, causal, cross, factor, stride, scale):
     strided = f"strided<[{stride}, 1], offset: ?>"
     q, kv = f"memref<?x{heads * dim}xf32, {strided}>", f"memref<?x{groups * dim}xf32, {strided}>"
-    out, panels = f"memref<?x{heads * dim}xf32>", f"memref<?x{groups}x{dim}x{panel}xf32>"
+    out = f"memref<?x{heads * dim}xf32>"
     keys = "%ck" if cross else "%cq"
     return f"""
-func.func @a(%q: {q}, %k: {kv}, %v: {kv}, %cq: memref<?xindex>, %ck: memref<?xindex>, %f: f32, %o: {out}, %p: {panels}) {{
-  transformer_kernel.attention ins(%q, %k, %v, %cq, {keys} {", scale_factor %f" if factor else ""}) outs(%o, %p)
+func.func @a(%q: {q}, %k: {kv}, %v: {kv}, %cq: memref<?xindex>, %ck: memref<?xindex>, %f: f32, %o: {out}) {{
+  transformer_kernel.attention ins(%q, %k, %v, %cq, {keys} {", scale_factor %f" if factor else ""}) outs(%o)
     {{num_heads = {heads} : i64, num_kv_heads = {groups} : i64, scale = {scale} : f64{", causal" * causal}}}
-    : ({q}, {kv}, {kv}, memref<?xindex>, memref<?xindex>, {"f32, " * factor}{out}, {panels}) -> ()
+    : ({q}, {kv}, {kv}, memref<?xindex>, memref<?xindex>, {"f32, " * factor}{out}) -> ()
   return
 }}"""
 
@@ -211,8 +210,7 @@ class Attention:
         k, v = self.columns(memory)[1:]
         cq, ck = offsets(query_lengths), offsets(key_lengths)
         out = garbage(len(rows), self.heads * self.dim)
-        scratch = garbage(len(memory) // panel + len(key_lengths), self.groups, self.dim, panel)
-        nests.call(self.function, q, k, v, cq, ck, self.factor, out, scratch)
+        nests.call(self.function, q, k, v, cq, ck, self.factor, out)
         return out
 
     def exact(self, rows, memory, query_lengths, key_lengths, real=np.float64):
