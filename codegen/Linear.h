@@ -14,6 +14,8 @@ inline constexpr llvm::StringLiteral kContractionAttr = "transformer.contraction
 inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
 /// Marks the loop over k of a register tile; an index: how many k.
 inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
+/// Marks the loop over blocks of k around it, if there is one.
+inline constexpr llvm::StringLiteral kLoopOverKBlocks = "transformer.k_blocks";
 /// What the work is called in a profile.
 inline constexpr llvm::StringLiteral kLabelAttr = "transformer.label";
 

@@ -70,10 +70,24 @@ def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
                            "::mlir::transformer::kernel::KernelDialect"];
 }
 
+def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
+  let summary = "Sums over a long k as sums of sums";
+  let description = [{
+    A loop over k of a register tile that goes through more than `steps` k
+    becomes a loop over blocks of k: each block is summed from zero and added to
+    the total. The rounding error of a sum grows with the number of additions one
+    after another, so this keeps it near that of libraries that block k. Blocks
+    are equal where k allows it; their size depends on k alone. A k of up to one
+    and a half blocks stays whole: that costs less accuracy than speed.
+  }];
+  let options = [Option<"steps", "steps", "int64_t", "256", "most k in one block">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
   let summary = "Accumulators into registers, the k loop unrolled";
   let description = [{
-    In the loops over k of register tiles every row of the accumulator becomes a
+    In the loops over k and its blocks of register tiles every row of the accumulator becomes a
     loop-carried value of its own, and k is unrolled by 4. Permuted transfers
     become plain ones. Fails if a contraction is left.
   }];
@@ -84,8 +98,9 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::ModuleOp">
   let summary = "Fetch the next weight panel while this one is multiplied";
   let description = [{
     In the unrolled loop over k of every register tile with at least four rows:
-    the first two row tiles fetch half of the next panel each, a cache line at a
-    time, so that the stream from memory is even. A tile of fewer rows is left
+    the first two row tiles fetch half of what follows in memory each (the
+    panel's next block of k, or the next panel), a cache line at a time, so that
+    the stream from memory is even. A tile of fewer rows is left
     alone; its own reads already take all the bandwidth.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];

@@ -47,6 +47,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager, const Cpu
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
   manager.addPass(createLowerElementwise());
+  manager.addPass(createSumInBlocks());
   manager.addPass(createLowerVectors());
   manager.addPass(createCanonicalizerPass()); // constant steps of unrolled loops
   manager.addPass(createPrefetchPanels());

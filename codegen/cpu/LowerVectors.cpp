@@ -100,8 +100,8 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
     ModuleOp module = getOperation();
     IRRewriter rewriter(&getContext());
     SmallVector<scf::ForOp> loops;
-    module.walk([&](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK))
+    module.walk([&](scf::ForOp loop) { // the inner before the outer ones
+      if (loop->hasAttr(kLoopOverK) || loop->hasAttr(kLoopOverKBlocks))
         loops.push_back(loop);
     });
     for (scf::ForOp &loop : loops)

@@ -37,7 +37,11 @@ vector::TransferReadOp panelRead(scf::ForOp loop) {
 /// over its own k: the panel's next block, or, behind its end, the first block
 /// of the next panel.
 void prefetch(scf::ForOp loop) {
-  auto rows = dyn_cast<scf::ForOp>(loop->getParentOp());
+  scf::ForOp all = loop; // through all k of the tile
+  if (auto parent = dyn_cast<scf::ForOp>(loop->getParentOp()))
+    if (parent->hasAttr(kLoopOverKBlocks))
+      all = parent;
+  auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   vector::TransferReadOp read = panelRead(loop);
   auto step = getConstantIntValue(loop.getStep());
   auto steps = loop->getAttrOfType<IntegerAttr>(kLoopOverK);
@@ -51,14 +55,14 @@ void prefetch(scf::ForOp loop) {
   int64_t rowsPerStep = *step / kTilesPerPanel;
   if (linesPerStep == 0 || rowsPerStep == 0)
     return;
-  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  ImplicitLocOpBuilder b(loop.getLoc(), all);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value tile = arith::DivUIOp::create(
       b, arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound()), rows.getStep());
   Value first =
       arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)), constant(k - part));
   b.setInsertionPointToStart(loop.getBody());
-  Value done = arith::SubIOp::create(b, loop.getInductionVar(), loop.getLowerBound());
+  Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
   Value row =
       arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
   int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;

@@ -206,8 +206,8 @@ private:
     if (panelBytes <= target.l2Bytes / 4)
       return k;
     int64_t share = llvm::divideCeil(k, llvm::divideCeil(panelBytes, target.l2Bytes / 10));
-    constexpr int64_t lineOfRow = 16; // elements of x in a cache line; the loop is unrolled by 4
-    return llvm::alignTo(share, lineOfRow);
+    constexpr int64_t sumSteps = 256; // whole blocks of SumInBlocks
+    return llvm::alignTo(share, sumSteps);
   }
 
   /// Contractions over a long k: all blocks but the last become a loop that adds

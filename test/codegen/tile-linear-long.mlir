@@ -1,26 +1,26 @@
 // RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell | FileCheck %s
 
 // A panel of 4096 x 16 does not stay in a cache of 512 KiB beside the rows: k goes in blocks of
-// 688. All but the last add to zeroed sums in memory, the last (656) goes into the epilogue.
+// 768. All but the last add to zeroed sums in memory, the last (256) goes into the epilogue.
 // CHECK-LABEL: @long(
 // CHECK: scf.forall
 // CHECK: vector.transfer_write %cst{{.*}} : vector<1x1x16xf32>, tensor<?x1x16xf32>
-// CHECK: scf.for %[[BLOCK:[^ ]*]] = %c0 to %c3440 step %c688
+// CHECK: scf.for %[[BLOCK:[^ ]*]] = %c0 to %c3840 step %c768
 // CHECK: scf.for {{.*}} step %c6 iter_args
 // CHECK: vector.transfer_read {{.*}} vector<6x1x16xf32>
-// CHECK: %[[END:.*]] = arith.addi %[[BLOCK]], %c688
+// CHECK: %[[END:.*]] = arith.addi %[[BLOCK]], %c768
 // CHECK: scf.for %[[K:[^ ]*]] = %[[BLOCK]] to %[[END]] step %c1 {{.*}} -> (vector<6x1x16xf32>) {
 // CHECK: vector.transfer_read %{{.*}}[%{{.*}}, %[[K]], %c0]
 // CHECK-COUNT-6: vector.fma {{.*}} : vector<16xf32>
-// CHECK: {transformer.k_loop = 688 : index}
+// CHECK: {transformer.k_loop = 768 : index}
 // CHECK: vector.transfer_write {{.*}} : vector<6x1x16xf32>, tensor<?x1x16xf32>
 // CHECK: -> (vector<4x1x16xf32>) {
 // CHECK: -> (vector<2x1x16xf32>) {
 // CHECK: -> (vector<1x1x16xf32>) {
-// CHECK: {transformer.k_loop = 688 : index}
+// CHECK: {transformer.k_loop = 768 : index}
 // CHECK: scf.for {{.*}} step %c6 iter_args
-// CHECK: scf.for {{.*}} = %c0 to %c656 step %c1 {{.*}} -> (vector<6x1x16xf32>) {
-// CHECK: {transformer.k_loop = 656 : index}
+// CHECK: scf.for {{.*}} = %c0 to %c256 step %c1 {{.*}} -> (vector<6x1x16xf32>) {
+// CHECK: {transformer.k_loop = 256 : index}
 // CHECK: arith.addf {{.*}} : vector<6x1x16xf32>
 // CHECK-NOT: linalg.
 // CHECK: return

@@ -1,0 +1,60 @@
+// RUN: transformer-opt %s --allow-unregistered-dialect --transformer-cpu-sum-in-blocks=steps=8 | FileCheck %s
+
+// 24 k in three blocks of eight, each summed from zero and added to the total.
+// CHECK-LABEL: @equal(
+// CHECK-SAME: %[[INIT:[^ ]*]]: vector<2x4xf32>
+// CHECK: %[[END:.*]] = arith.addi %c0, %c24
+// CHECK: %[[R:.*]] = scf.for %[[B:[^ ]*]] = %c0 to %[[END]] step %c8 iter_args(%[[TOTAL:[^ ]*]] = %[[INIT]])
+// CHECK: %[[BE:.*]] = arith.addi %[[B]], %c8
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.0{{.*}}> : vector<2x4xf32>
+// CHECK: %[[S:.*]] = scf.for %[[K:[^ ]*]] = %[[B]] to %[[BE]] step %c1 iter_args(%[[A:[^ ]*]] = %[[ZERO]])
+// CHECK: "test.use"(%[[K]], %[[A]])
+// CHECK: {transformer.k_loop = 24 : index}
+// CHECK: %[[T:.*]] = arith.addf %[[TOTAL]], %[[S]]
+// CHECK: scf.yield %[[T]]
+// CHECK: {transformer.k_blocks}
+// CHECK: return %[[R]]
+func.func @equal(%init: vector<2x4xf32>) -> vector<2x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
+  %r = scf.for %k = %c0 to %c24 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
+    %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
+    scf.yield %s : vector<2x4xf32>
+  } {transformer.k_loop = 24 : index}
+  return %r : vector<2x4xf32>
+}
+
+// 21 k do not divide: two blocks of eight, then five.
+// CHECK-LABEL: @rest(
+// CHECK: %[[END:.*]] = arith.addi %c0, %c16
+// CHECK: %[[R:.*]] = scf.for {{.*}} to %[[END]] step %c8
+// CHECK: {transformer.k_blocks}
+// CHECK: %[[S:.*]] = scf.for {{.*}} = %[[END]] to %c21 step %c1
+// CHECK: %[[T:.*]] = arith.addf %[[R]], %[[S]]
+// CHECK: return %[[T]]
+func.func @rest(%init: vector<2x4xf32>) -> vector<2x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c21 = arith.constant 21 : index
+  %r = scf.for %k = %c0 to %c21 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
+    %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
+    scf.yield %s : vector<2x4xf32>
+  } {transformer.k_loop = 21 : index}
+  return %r : vector<2x4xf32>
+}
+
+// 12 k are no more than one and a half blocks.
+// CHECK-LABEL: @short(
+// CHECK-NOT: transformer.k_blocks
+// CHECK: return
+func.func @short(%init: vector<2x4xf32>) -> vector<2x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c12 = arith.constant 12 : index
+  %r = scf.for %k = %c0 to %c12 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
+    %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
+    scf.yield %s : vector<2x4xf32>
+  } {transformer.k_loop = 12 : index}
+  return %r : vector<2x4xf32>
+}
