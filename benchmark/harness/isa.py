@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent
+
+
+def system_compiler(variable: str, *names: str) -> str:
+    """A compiler for the benchmark's own C and C++: what the environment variable says, or the first there is."""
+    found = os.environ.get(variable) or next(filter(shutil.which, names), None)
+    return found or sys.exit(f"error: none of {', '.join(names)} was found; set {variable}")
 
 
 @dataclass(frozen=True)
@@ -20,8 +29,9 @@ class Isa:
         if self.name == "native":
             return {}
         library = cache / "avx2_only.so"
-        command = ["gcc", "-O2", "-shared", "-fPIC", FOLDER / "avx2_only.c", "-o", library]
-        subprocess.run(command, check=True)
+        compiler = system_compiler("CC", "gcc", "clang-22", "clang")
+        flags = ["-O2", "-shared", "-fPIC"]
+        subprocess.run([compiler, *flags, FOLDER / "avx2_only.c", "-o", library], check=True)
         # The inductor chooses by what /proc/cpuinfo says, unless it finds PyTorch's own switch.
         return {"LD_AUDIT": str(library), "LD_BIND_NOW": "1", "ATEN_CPU_CAPABILITY": "avx2"}
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.isa import Isa
+from harness.isa import Isa, system_compiler
 from harness.processes import run_json
 
 SOURCE = Path(__file__).parent.parent / "machine.cpp"
@@ -52,7 +52,9 @@ class Machine:
         self.limits: dict[tuple[int, str], Limits] = {}
         self.program = cache / "machine"
         cache.mkdir(parents=True, exist_ok=True)
-        compiler = os.environ.get("CXX", "g++")
+        if self.program.exists() and self.program.stat().st_mtime > SOURCE.stat().st_mtime:
+            return
+        compiler = system_compiler("CXX", "g++", "clang++-22", "clang++")
         flags = ["-std=c++20", "-O3", "-ffp-contract=fast", "-pthread"]
         subprocess.run([compiler, *flags, SOURCE, "-o", self.program], check=True)
 

@@ -6,7 +6,6 @@ An op's time is the difference of two programs. Those of linear layers and GELU 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import statistics
 from pathlib import Path
@@ -168,8 +167,7 @@ def measure_op(op: dict, shape: str, rows: int | list[int], threads: int, option
 
 
 def measure_ops(run: dict, all_threads: list[int], machine: Machine, options: Options) -> list[dict]:
-    """`run`: a run file with "ops". Its "seconds" are a program's share of a round."""
-    options = dataclasses.replace(options, seconds=run["seconds"])
+    """`run`: a run file with "ops"."""
     rows = []
     for threads in all_threads:
         for op in run["ops"]:

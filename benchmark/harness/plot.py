@@ -3,6 +3,7 @@ model and number of threads, a group of bars for each shape."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from harness.processes import Ours
@@ -45,16 +46,16 @@ def draw_panel(axis, title: str, rows: list[dict], names: list[str], places_want
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def plot(results: dict, path: Path) -> None:
-    """Writes path.svg and path.png, nothing if there are no rows."""
+def plot(results: dict, path: Path) -> list[Path]:
+    """Writes path.svg and path.png, and returns them; nothing if there are no rows or no matplotlib."""
+    panels = groups(results["rows"])
+    if not panels or not find_spec("matplotlib"):
+        return []
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    panels = groups(results["rows"])
-    if not panels:
-        return
     widest = max(len(rows) for _, rows in panels)
     size = (max(5.5, 2 + 1.8 * widest), 0.5 + 2.9 * len(panels))
     figure, axes = pyplot.subplots(len(panels), 1, figsize=size, squeeze=False, layout="constrained")
@@ -63,5 +64,7 @@ def plot(results: dict, path: Path) -> None:
         draw_panel(axis, title, rows, names, widest)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    for ending in (".svg", ".png"):
-        figure.savefig(path.with_suffix(ending), dpi=150)
+    files = [path.with_suffix(ending) for ending in (".svg", ".png")]
+    for file in files:
+        figure.savefig(file, dpi=150)
+    return files
