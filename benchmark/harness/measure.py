@@ -136,5 +136,6 @@ def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, 
         for contestant in contestants.values():
             contestant.close()
     for row, shape in zip(rows, shapes):  # the limits may have been measured better since
-        summarize(row, encoder, lengths_of(run["shapes"].get(shape) or parse_shape(shape)), machine.limits[threads, options.isa.name])
+        lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
+        summarize(row, encoder, lengths, machine.limits[threads, options.isa.name])
     return rows

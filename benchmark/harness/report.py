@@ -92,13 +92,15 @@ def op_lines(ops: list[dict]) -> list[str]:
 
 
 def start_lines(start: dict) -> list[str]:
-    """From nothing to the first result: milliseconds and MiB."""
+    """From nothing to the first result."""
+    whole = "Whole processes: start, load, one run, result written; files are warm; largest resident memory."
     size = f"Compiled in {start['compile_seconds']:.2f} s, program of {start['program_bytes'] / 2**20:.2f} MiB."
-    lines = ["", f"## Start of {title(start['model'], start['isa'])}", "", size, ""]
+    lines = ["", f"## Start of {title(start['model'], start['isa'])}", "", f"{size} {whole}", ""]
     names = dict.fromkeys(name for row in start["rows"] for name in row["ms"])
     body = []
     for row in start["rows"]:
-        cells = (f"{row['ms'][name]:.0f} ms, {row['mib'][name]:.0f} MiB" if name in row["ms"] else "–" for name in names)
+        ms, mib = row["ms"], row["mib"]
+        cells = [f"{ms[name]:.0f} ms, {mib[name]:.0f} MiB" if name in ms else "–" for name in names]
         body.append([row["shape"], str(row["threads"]), *cells])
     gaps = gap_lines(start["rows"])
     return [*lines, table(["shape", "threads", *names], body), *([""] if gaps else []), *gaps]

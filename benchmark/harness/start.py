@@ -43,7 +43,9 @@ def our_commands(program: Path, weights: Path, threads: int, folder: Path) -> tu
     options = subprocess.run([program, "run", "--help"], capture_output=True, text=True).stdout
     if "--packed-weights" not in options:
         return {Ours.name: plain}, {PACKED: "this program has no option --packed-weights"}
-    packed = [*plain, "--packed-weights", folder / f"{program.name}.packed"]
+    file = folder / f"{program.name}.packed"
+    file.unlink(missing_ok=True)  # perhaps of another version; the run that warms up writes it anew
+    packed = [*plain, "--packed-weights", file]
     return {Ours.name: plain, PACKED: packed}, {}
 
 

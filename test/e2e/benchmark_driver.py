@@ -14,7 +14,11 @@ from pathlib import Path
 
 from harness import GOLDEN, Outcome, Report, execute
 
-DRIVER = GOLDEN.parent.parent / "benchmark" / "run"
+BENCHMARK = GOLDEN.parent.parent / "benchmark"
+DRIVER = BENCHMARK / "run"
+sys.path.append(str(BENCHMARK / "harness"))
+from isa import ISAS, system_compiler  # noqa: E402
+
 OURS, MISSING = "transformer-mlir", "no-such-peer"
 MODEL = {"model": str(GOLDEN / "bert-long"), "peers": [MISSING]}
 SHAPES = {"2x7": {"batch": 2, "length": 7}, "ragged": {"lengths": [3, 1, 9]}}
@@ -22,6 +26,17 @@ TABLE = {"shapes": SHAPES, "measure": [{"threads": 1, "shapes": ["2x7", "ragged"
 START = {"start": {"2x7": SHAPES["2x7"]}, "threads": [1]}
 LINEAR = {"op": "linear", "part": "tiny", "K": 64, "N": 32}
 OPS = {"threads": [1], "seconds": 0.01, "tokens": [96], "shapes": {}, "ops": [LINEAR]}
+
+
+# XCR0: what the operating system keeps of the registers of a program.
+XCR0 = """
+unsigned xcr0(void) {
+  unsigned low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+"""
+AVX_STATE, AVX512_STATE = 0x6, 0xE0
 
 
 class Driver:
@@ -84,6 +99,20 @@ def check_ops(driver: Driver, report: Report) -> None:
     report.add("benchmark/ops", expect(good, f"{row}"))
 
 
+def check_avx2_only(folder: Path, report: Report) -> None:
+    """A library that asks for AVX-512 under avx2_only.c must hear that there is none, but AVX."""
+    source, library = folder / "xcr0.c", folder / "libxcr0.so"
+    source.write_text(XCR0)
+    compiler = system_compiler("CC", "gcc", "clang-22")
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
+    ask = f"import ctypes; print(ctypes.CDLL({str(library)!r}).xcr0())"
+    environment = os.environ | ISAS["avx2"].environment(folder)
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=environment)
+    state = int(done.stdout or 0)
+    good = state & (AVX_STATE | AVX512_STATE) == AVX_STATE
+    report.add("benchmark/avx2_only", expect(good, f"XCR0 is {state:#x}; {done.stderr}"))
+
+
 def check_refusals(driver: Driver, report: Report) -> None:
     unknown = {"run": ["--runs", "nowhere"], "peer": ["--peers", "nobody"], "isa": ["--isa", "avx3"]}
     for name, options in unknown.items():
@@ -111,6 +140,7 @@ def main() -> int:
             check_table(driver, report, {"ragged": 13}, "--isa", "avx2", "--shapes", "ragged", bits=256)
             check_start(driver, report)
             check_ops(driver, report)
+            check_avx2_only(Path(folder), report)
             check_refusals(driver, report)
         except (RuntimeError, OSError, KeyError, ValueError) as error:
             report.add("benchmark", str(error))
