@@ -1,7 +1,7 @@
 //===- machine.cpp - the limits of this machine ---------------------------===//
 // Prints {"fma_gflops": .., "read_gbs": .., "vector_bits": ..} as N threads, one a core, reach
 // them: multiply-adds on registers in float32, and reading a buffer that fits in no cache.
-//   g++ -O3 -ffp-contract=fast -pthread machine.cpp -o machine && ./machine N
+//   g++ -O3 -ffp-contract=fast -pthread machine.cpp -o machine && ./machine N [WIDEST_VECTOR_BITS]
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -76,13 +76,13 @@ struct Kernels {
   void (*read)(const char *, size_t);
 };
 
-/// What this CPU can run, widest first.
-std::vector<Kernels> kernels() {
+/// What this CPU can run with vectors of at most so many bits, widest first.
+std::vector<Kernels> kernels(int widest) {
   std::vector<Kernels> found;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
+  if (widest >= 512 && __builtin_cpu_supports("avx512f"))
     found.push_back({512, fma512, read256});
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (widest >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     found.push_back({256, fma256, read256});
 #endif
   found.push_back({128, fma128, read128});
@@ -135,13 +135,14 @@ double fastest(int threads, const std::function<void(int)> &body) {
 
 int main(int argc, char **argv) {
   int threads = argc > 1 ? std::atoi(argv[1]) : 1;
-  if (threads < 1 || threads > 1024) {
-    std::fprintf(stderr, "usage: machine THREADS\n");
+  int widest = argc > 2 ? std::atoi(argv[2]) : 512;
+  if (threads < 1 || threads > 1024 || widest < 128) {
+    std::fprintf(stderr, "usage: machine THREADS [WIDEST_VECTOR_BITS]\n");
     return 1;
   }
   double gflops = 0;
   int bits = 0;
-  for (const Kernels &kernel : kernels()) {
+  for (const Kernels &kernel : kernels(widest)) {
     int lanes = kernel.bits / 32;
     double seconds = fastest(threads, [&](int) { kernel.fma(fmaSteps); });
     double reached = 2.0 * lanes * accumulators * double(fmaSteps) * threads / seconds * 1e-9;
@@ -161,7 +162,7 @@ int main(int argc, char **argv) {
   std::memset(memory, 1, bufferBytes);
   const char *data = static_cast<const char *>(memory);
   size_t share = bufferBytes / size_t(threads) / 4096 * 4096;
-  auto read = kernels().front().read;
+  auto read = kernels(widest).front().read;
   double seconds =
       fastest(threads, [&](int thread) { read(data + share * size_t(thread), share); });
   std::printf("{\"fma_gflops\": %.2f, \"read_gbs\": %.2f, \"vector_bits\": %d}\n", gflops,

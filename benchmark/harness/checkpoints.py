@@ -47,7 +47,11 @@ TITLES = {"bert-base": "BERT-base", "minilm": "all-MiniLM-L6-v2"}
 
 
 def checkpoint(name: str, cache: Path) -> Path:
-    """The checkpoint's folder, made or fetched when it is not there."""
+    """The checkpoint's folder, made or fetched when it is not there; `name` may be a folder itself."""
+    if name not in MAKERS:
+        if not (Path(name) / "config.json").is_file():
+            sys.exit(f"error: no model {name}: expected {', '.join(MAKERS)} or a checkpoint's folder")
+        return Path(name).resolve()
     folder = cache / name / "checkpoint"
     if not folder.exists():
         print(f"making the checkpoint {name}", file=sys.stderr)
@@ -56,6 +60,13 @@ def checkpoint(name: str, cache: Path) -> Path:
         partial.parent.mkdir(parents=True, exist_ok=True)
         MAKERS[name](partial)
         os.rename(partial, folder)
+    return folder
+
+
+def model_cache(name: str, cache: Path) -> Path:
+    """Where programs, exports and inputs of a model go."""
+    folder = cache / Path(name).name
+    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

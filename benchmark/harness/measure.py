@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.checkpoints import Encoder, checkpoint
+from harness.checkpoints import Encoder, checkpoint, model_cache
+from harness.isa import Isa
 from harness.machine import Machine
 from harness.processes import Failure, Ours, Peer, compile_program
 from harness.shapes import lengths_of, make_inputs, parse_shape
@@ -25,6 +26,7 @@ class Options:
     rounds: int
     seconds: float  # of one contestant's round, at least one run
     repeat: int | None  # runs a round, instead of `seconds`
+    isa: Isa
 
 
 def note(text: str) -> None:
@@ -36,12 +38,13 @@ def repeats(options: Options, seconds: float) -> int:
 
 
 def start(name: str, run: dict, threads: int, options: Options):
-    cache = options.cache / run["model"]
+    cache = model_cache(run["model"], options.cache)
     folder = checkpoint(run["model"], options.cache)
     if name != Ours.name:
-        return Peer(name, folder, cache, threads, cache / f"{name}.log")
-    compile_program(options.compiler, folder, cache / "program")
-    return Ours(cache / "program", folder / "model.safetensors", threads, cache)
+        return Peer(name, folder, cache, threads, options.isa)
+    program = cache / options.isa.file_name("program")
+    compile_program(options.compiler, folder, program, options.isa)
+    return Ours(program, folder / "model.safetensors", threads, cache)
 
 
 def prepare(contestants: dict, inputs: dict, gaps: dict) -> tuple[dict, dict]:
@@ -115,18 +118,24 @@ def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, 
                 note(f"  left out: {failure}")
         for shape in shapes:
             lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
-            machine.measure(threads)
-            row = {"model": run["model"], "threads": threads, "shape": shape, "tokens": sum(lengths)}
+            disturbed = machine.measure(threads, options.isa).is_disturbed()
+            row = {"model": run["model"], "isa": options.isa.name, "threads": threads, "shape": shape}
+            row["tokens"] = sum(lengths)
             row |= measure_shape(contestants, make_inputs(lengths, encoder.vocabulary), options)
             row["gaps"] = gaps | row["gaps"]
-            summarize(row, encoder, lengths, machine.measure(threads))
+            limits = machine.measure(threads, options.isa)
+            row["disturbed"] = disturbed or limits.is_disturbed()
+            summarize(row, encoder, lengths, limits)
             rows.append(row)
             note(f"{title}, {shape}: " + json.dumps({k: round(v, 2) for k, v in row["median_ms"].items()}))
             for name, gap in row["gaps"].items():
                 note(f"  gap: {name}: {gap}")
+            if row["disturbed"]:
+                note("  warning: the machine's peak was lower than before: something else runs")
     finally:
         for contestant in contestants.values():
             contestant.close()
     for row, shape in zip(rows, shapes):  # the limits may have been measured better since
-        summarize(row, encoder, lengths_of(run["shapes"].get(shape) or parse_shape(shape)), machine.limits[threads])
+        lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
+        summarize(row, encoder, lengths, machine.limits[threads, options.isa.name])
     return rows

@@ -6,7 +6,6 @@ An op's time is the difference of two programs. Those of linear layers and GELU 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import statistics
 from pathlib import Path
@@ -17,12 +16,14 @@ import numpy as np
 from harness.machine import Limits, Machine
 from harness.measure import Options, note, repeats
 from harness.processes import Failure, Ours, compile_program
-from harness.shapes import Arrays, lengths_of, parse_shape
+from harness.shapes import Arrays, lengths_of, make_inputs
 
 FOLDER = Path(__file__).parent.parent / "ops"
 COLD_BYTES = 96 << 20  # few rows: so many weights that they come from memory, as in a whole model
 COLD_TOKENS = 64
+TABLE_ROWS = 64  # of the tables in ops/*.mlir, from which rows come
 CHAIN = (1, 5)
+BUILT: set[Path] = set()
 
 
 def expand(text: str, copies: int, sizes: dict) -> str:
@@ -49,17 +50,20 @@ def make_weights(text: str, path: Path) -> None:
 
 
 def build(op: str, copies: int, sizes: dict, options: Options) -> tuple[Path, Path]:
-    """The program and its weights."""
+    """The program, compiled once by this process, and its weights."""
     folder = options.cache / "ops"
-    folder.mkdir(parents=True, exist_ok=True)
     stem = "-".join([op, *map(str, sizes.values()), str(copies)])
-    text = expand((FOLDER / f"{op}.mlir").read_text(), copies, sizes)
     source, weights = folder / f"{stem}.mlir", folder / f"{stem}.safetensors"
-    source.write_text(text)
-    compile_program(options.compiler, source, folder / stem)
-    if not weights.exists():
-        make_weights(text, weights)
-    return folder / stem, weights
+    program = folder / options.isa.file_name(stem)
+    if program not in BUILT:
+        folder.mkdir(parents=True, exist_ok=True)
+        text = expand((FOLDER / f"{op}.mlir").read_text(), copies, sizes)
+        source.write_text(text)
+        compile_program(options.compiler, source, program, options.isa)
+        if not weights.exists():
+            make_weights(text, weights)
+        BUILT.add(program)
+    return program, weights
 
 
 def compare(programs: list[tuple[Path, Path]], inputs: Arrays, threads: int, options: Options) -> list[float]:
@@ -80,7 +84,7 @@ def compare(programs: list[tuple[Path, Path]], inputs: Arrays, threads: int, opt
 
 
 def row_ids(tokens: int) -> Arrays:
-    return {"ids": np.arange(tokens, dtype=np.int64) % 64}
+    return {"ids": np.arange(tokens, dtype=np.int64) % TABLE_ROWS}
 
 
 def linear(op: dict, tokens: int, threads: int, options: Options) -> tuple[float, float, float]:
@@ -110,11 +114,10 @@ def layer_norm(op: dict, tokens: int, threads: int, options: Options) -> tuple[f
     return chain("layer-norm", {"K": op["K"]}, row_ids(tokens), threads, options), 0.0, 8.0 * tokens * op["K"]
 
 
-def attention(op: dict, shape: str, threads: int, options: Options) -> tuple[float, float, float]:
-    lengths = lengths_of(parse_shape(shape))
+def attention(op: dict, lengths: list[int], threads: int, options: Options) -> tuple[float, float, float]:
     width = op["heads"] * op["head_dim"]
-    ids = np.arange(sum(lengths), dtype=np.int64).reshape(len(lengths), -1) % 64
-    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    inputs = make_inputs(lengths, TABLE_ROWS)
+    del inputs["token_type_ids"]
     sizes = {"heads": op["heads"], "head_dim": op["head_dim"], "K": width}
     seconds = chain("attention", sizes, inputs, threads, options)
     return seconds, 4.0 * width * sum(length**2 for length in lengths), 0.0
@@ -123,11 +126,15 @@ def attention(op: dict, shape: str, threads: int, options: Options) -> tuple[flo
 OPS = {"linear": linear, "linear-gelu": linear, "gelu": gelu, "layer-norm": layer_norm, "attention": attention}
 
 
-def describe(op: dict, shape) -> str:
-    """tokens x K x N, tokens x width, or batch x length, heads x head size."""
+def cases(op: dict, run: dict) -> list[tuple[str, int | list[int]]]:
+    """What an op is measured with: tokens x K x N, or tokens x width, and the tokens; or shape and
+    heads, and the lengths of the rows."""
     if op["op"] == "attention":
-        return f"{shape}, {op['heads']} heads of {op['head_dim']}"
-    return "x".join(str(size) for size in (shape, op["K"], op.get("N")) if size)
+        heads = f"{op['heads']} heads of {op['head_dim']}"
+        return [(f"{name}, {heads}", lengths_of(shape)) for name, shape in run["shapes"].items()]
+    sizes = [op["K"], *([op["N"]] if "N" in op else [])]
+    all_tokens = op.get("tokens", run["tokens"])
+    return [("x".join(map(str, [tokens, *sizes])), tokens) for tokens in all_tokens]
 
 
 def judge(row: dict, limits: Limits) -> dict:
@@ -145,10 +152,11 @@ def judge(row: dict, limits: Limits) -> dict:
     }
 
 
-def measure_op(op: dict, shape, threads: int, options: Options) -> dict:
-    row = {"op": op["op"], "shape": describe(op, shape), "threads": threads}
+def measure_op(op: dict, shape: str, rows: int | list[int], threads: int, options: Options) -> dict:
+    """`rows`: tokens, or lengths of sequences."""
+    row = {"part": op["part"], "op": op["op"], "shape": shape, "isa": options.isa.name, "threads": threads}
     try:
-        seconds, flops, bytes_read = OPS[op["op"]](op, shape, threads, options)
+        seconds, flops, bytes_read = OPS[op["op"]](op, rows, threads, options)
         if seconds <= 0:
             raise Failure("lost in the noise")
         row |= {"us": seconds * 1e6, "flops": flops, "bytes": bytes_read}
@@ -159,11 +167,11 @@ def measure_op(op: dict, shape, threads: int, options: Options) -> dict:
 
 
 def measure_ops(run: dict, all_threads: list[int], machine: Machine, options: Options) -> list[dict]:
-    """`run`: a run file with "ops". Its "seconds" are a program's share of a round."""
-    options = dataclasses.replace(options, seconds=run["seconds"])
+    """`run`: a run file with "ops"."""
     rows = []
     for threads in all_threads:
         for op in run["ops"]:
-            machine.measure(threads)
-            rows += [measure_op(op, shape, threads, options) for shape in op.get("tokens") or op["shapes"]]
-    return [judge(row, machine.limits[row["threads"]]) for row in rows]
+            machine.measure(threads, options.isa)
+            rows += [measure_op(op, *case, threads, options) for case in cases(op, run)]
+        machine.measure(threads, options.isa)
+    return [judge(row, machine.limits[row["threads"], options.isa.name]) for row in rows]

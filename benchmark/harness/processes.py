@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.isa import Isa
 from harness.shapes import Arrays
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -42,16 +43,16 @@ def run_json(threads: int, command: list) -> dict:
 class Peer:
     """A worker process, stopped (SIGSTOP) whenever it is not asked anything."""
 
-    def __init__(self, name: str, checkpoint: Path, cache: Path, threads: int, log: Path) -> None:
+    def __init__(self, name: str, checkpoint: Path, cache: Path, threads: int, isa: Isa) -> None:
         self.name = name
-        self.files = log.parent
-        with open(log, "w") as errors:
+        self.files = cache
+        with open(cache / f"{name}.log", "w") as errors:
             self.process = subprocess.Popen(
-                pinned(threads, [sys.executable, WORKER, name, checkpoint, cache, threads]),
+                pinned(threads, [sys.executable, WORKER, name, checkpoint, cache, threads, isa.name]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=environment(threads),
+                env=environment(threads) | isa.environment(cache),
             )
         self.buffer = b""
         try:
@@ -136,8 +137,9 @@ class Ours:
         pass
 
 
-def compile_program(compiler: Path, source: Path, program: Path) -> None:
+def compile_program(compiler: Path, source: Path, program: Path, isa: Isa) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
-    result = subprocess.run([compiler, source, "-o", program], capture_output=True, text=True)
+    command = [compiler, source, "-o", program, "--arch", isa.arch]
+    result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise Failure(f"transformer-compile {source.name}: {result.stderr.strip()[-300:]}")

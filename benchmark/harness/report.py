@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from harness.checkpoints import TITLES
 from harness.processes import Ours
 
@@ -22,11 +24,11 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def groups(rows: list[dict]) -> list[tuple[tuple[str, int], list[dict]]]:
-    """Rows of the same model and threads, in order."""
-    found: dict[tuple[str, int], list[dict]] = {}
+def groups(rows: list[dict]) -> list[tuple[str, list[dict]]]:
+    """Rows of the same model, instruction set and threads under their title, in order."""
+    found: dict[str, list[dict]] = {}
     for row in rows:
-        found.setdefault((row["model"], row["threads"]), []).append(row)
+        found.setdefault(title(row["model"], row["isa"], row["threads"]), []).append(row)
     return list(found.items())
 
 
@@ -59,44 +61,74 @@ def gap_lines(rows: list[dict]) -> list[str]:
 
 
 def machine_lines(machine: dict) -> list[str]:
-    lines = [f"{machine['cpu']}, {machine['cores']} cores; load before the run {machine['load_before']}.", ""]
+    busy = f"{100 * machine['busy_before']:.0f} % busy before the run"
+    lines = [f"{machine['cpu']}, {machine['cores']} cores; {busy}.", ""]
+    if not machine["limits"]:
+        return lines
     body = [
-        [threads, f"{limit['fma_gflops']:.1f}", str(limit["vector_bits"]), f"{limit['read_gbs']:.1f}"]
-        for threads, limit in machine["limits"].items()
+        [str(limit["threads"]), f"{limit['fma_gflops']:.1f}", str(limit["vector_bits"]), f"{limit['read_gbs']:.1f}"]
+        for limit in machine["limits"]
     ]
     return [*lines, table(["threads", "FMA peak, GFLOP/s", "vector bits", "read bandwidth, GB/s"], body)]
 
 
-def op_lines(ops: list[dict]) -> list[str]:
-    if not ops:
-        return []
-    lines = ["", "## Ops", ""]
+def op_table(ops: list[dict]) -> str:
     body = []
     for op in ops:
-        shape = f"{op['op']} {op['shape']}"
+        names = [op["part"], f"{op['op']} {op['shape']}"]
         if "gap" in op:
-            body.append([shape, str(op["threads"]), "–", "–", "–", op["gap"]])
+            body.append([*names, "–", "–", "–", op["gap"]])
             continue
-        rate = f"{op['gflops']:.1f} GFLOP/s" if op["bound"] == "FMA" else f"{op['gbs']:.1f} GB/s"
-        body.append([shape, str(op["threads"]), f"{op['us']:.1f}", rate, percent(op["share_of_limit"]), op["bound"]])
-    return [*lines, table(["op", "threads", "µs", "rate", "share of the limit", "limit"], body)]
+        rate = f"{op['gflops']:.1f} GFLOP/s" if op["flops"] else f"{op['gbs']:.1f} GB/s"
+        body.append([*names, f"{op['us']:.1f}", rate, percent(op["share_of_limit"]), op["bound"]])
+    return table(["part of", "op", "µs", "rate", "share of the limit", "limit"], body)
 
 
-def title(model: str, threads: int) -> str:
-    return f"{TITLES.get(model, model)}, {threads} thread{'s' if threads > 1 else ''}"
+def op_lines(ops: list[dict]) -> list[str]:
+    lines = []
+    for name, rows in groups([op | {"model": "Ops"} for op in ops]):
+        lines += ["", f"## {name}", "", op_table(rows)]
+    return lines
+
+
+def start_lines(start: dict) -> list[str]:
+    """From nothing to the first result."""
+    whole = "Whole processes: start, load, one run, result written; files are warm; largest resident memory."
+    size = f"Compiled in {start['compile_seconds']:.2f} s, program of {start['program_bytes'] / 2**20:.2f} MiB."
+    lines = ["", f"## Start of {title(start['model'], start['isa'])}", "", f"{size} {whole}", ""]
+    names = dict.fromkeys(name for row in start["rows"] for name in row["ms"])
+    body = []
+    for row in start["rows"]:
+        ms, mib = row["ms"], row["mib"]
+        cells = [f"{ms[name]:.0f} ms, {mib[name]:.0f} MiB" if name in ms else "–" for name in names]
+        body.append([row["shape"], str(row["threads"]), *cells])
+    gaps = gap_lines(start["rows"])
+    return [*lines, table(["shape", "threads", *names], body), *([""] if gaps else []), *gaps]
+
+
+def title(model: str, isa: str, threads: int | None = None) -> str:
+    parts = [TITLES.get(model, Path(model).name)]
+    parts += ["all held to AVX2"] if isa == "avx2" else []
+    parts += [f"{threads} thread{'s' if threads > 1 else ''}"] if threads else []
+    return ", ".join(parts)
 
 
 def markdown(results: dict) -> str:
     lines = ["# Side by side", ""]
     lines += ["Milliseconds, medians over alternating rounds; limit: what FMA peak and read bandwidth allow.", ""]
     lines += machine_lines(results["machine"])
-    for (model, threads), rows in groups(results["rows"]):
-        lines += ["", f"## {title(model, threads)}", "", model_table(rows)]
+    for name, rows in groups(results["rows"]):
+        lines += ["", f"## {name}", "", model_table(rows)]
         gaps = gap_lines(rows)
         lines += ["", *gaps] if gaps else []
         worst = max((d for row in rows for d in row["difference"].values()), default=None)
         if worst is not None:
             lines += ["", f"Largest difference of an output element from ours: {worst:.1e}."]
+        disturbed = [row["shape"] for row in rows if row["disturbed"]]
+        if disturbed:
+            lines += ["", f"Something else ran while these were measured: {', '.join(disturbed)}."]
+    for start in results["starts"]:
+        lines += start_lines(start)
     lines += op_lines(results["ops"])
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += ["", f"{results['date']}, commit {results['commit']}; {versions}. {results['rounds']} rounds."]

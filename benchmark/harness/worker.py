@@ -1,6 +1,6 @@
 """One peer in a process of its own: loads, prepares a shape, times runs when asked.
 
-usage: worker.py PEER CHECKPOINT CACHE THREADS
+usage: worker.py PEER CHECKPOINT CACHE THREADS ISA
 
 Reads a JSON object a line on standard input and answers with one:
   {"inputs": FILE.npz, "outputs": FILE.npy}  ->  {"seconds": of one run}    prepares a shape, warms up
@@ -10,13 +10,11 @@ Failures are answered as {"error": TEXT}.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -49,7 +47,6 @@ def measure(run, seconds: float, repeat: int) -> list[float]:
 
 
 def main() -> None:
-    peer, checkpoint, cache, threads = sys.argv[1:]
     # What libraries print must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -58,9 +55,10 @@ def main() -> None:
         print(json.dumps(values), file=answers, flush=True)
 
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from harness.loading import load_peer
+
     try:
-        setup = SimpleNamespace(checkpoint=Path(checkpoint), cache=Path(cache), threads=int(threads))
-        model = importlib.import_module("peers." + peer.replace("-", "_")).load(setup)
+        model = load_peer(*sys.argv[1:])
     except Exception as error:  # whatever a library throws, it is a gap in the table
         return answer(error=f"{type(error).__name__}: {error}")
     answer(ready=True)

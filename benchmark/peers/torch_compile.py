@@ -4,13 +4,15 @@ import os
 
 
 def load(setup):
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(setup.cache.parent / "inductor"))
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(setup.cache.parent / setup.isa.file_name("inductor")))
     import torch
     import transformers
 
     torch.set_num_threads(setup.threads)
     torch.set_num_interop_threads(1)
     torch._inductor.config.freezing = True  # weights are constants: packed ahead, as we do
+    if setup.isa.name != "native":
+        torch._inductor.config.cpp.march = setup.isa.arch
     model = transformers.AutoModel.from_pretrained(setup.checkpoint, attn_implementation="sdpa").eval()
 
     def prepare(inputs):

@@ -2,7 +2,9 @@
 """The same sum in the same order, always: a row's outputs do not depend on what runs beside it.
 
 Runs each of eight rows alone, in a batch of eight, with 0 and 100 columns of padding, with 1 and 2
-threads, and wants the outputs of its unmasked tokens bit for bit the same.
+threads, and wants the outputs of its unmasked tokens bit for bit the same. With --shapes: likewise
+each row of the benchmark's shapes, at last all of them in one batch; without a --case on a BERT of
+two layers with BERT-base's widths and random weights.
 """
 
 import argparse
@@ -14,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from harness import GOLDEN, Report, compile_program, execute
 from safetensors.numpy import load_file, save_file
+from table_shapes import make_checkpoint, table_shapes
 
 # Lengths on both sides of tile sizes; cut to what the model takes.
 LENGTHS = (1, 2, 7, 16, 17, 33, 48, 65)
@@ -108,6 +111,10 @@ def first_difference(
     return None
 
 
+def plural(threads: int) -> str:
+    return f"{threads} thread{'s'[: threads > 1]}"
+
+
 def check_model(name: str, config: dict, program: Program, report: Report) -> None:
     model, random = Model(config), np.random.default_rng(7)
     longest = max(1, model.limit - PADDING)
@@ -119,7 +126,7 @@ def check_model(name: str, config: dict, program: Program, report: Report) -> No
     alone = [row_part(program.run(row, 1), 0, length, length) for row, length in zip(rows, lengths)]
     for threads in (1, 2):
         for padding in (0, PADDING):
-            label = f"invariance/{name}: {padding} columns of padding, {threads} thread{'s'[: threads > 1]}"
+            label = f"invariance/{name}: {padding} columns of padding, {plural(threads)}"
             singles = (
                 first_difference(program, [row], [wanted], length + padding, threads)
                 for row, wanted, length in zip(rows, alone, lengths)
@@ -129,10 +136,46 @@ def check_model(name: str, config: dict, program: Program, report: Report) -> No
             report.add(f"{label}, batch of {len(rows)}", first_difference(program, rows, alone, columns, threads))
 
 
-def check(name: str, case: Path, program: Path, scratch: Path, report: Report) -> None:
+def check_alone(
+    program: Program, rows: list[Arrays], alone: list[Arrays], padding: int, limit: int, threads: int
+) -> str | None:
+    """Runs each row alone, padded as far as the model takes it."""
+    for row, wanted in zip(rows, alone):
+        columns = min(row["input_ids"].shape[1] + padding, limit)
+        reason = first_difference(program, [row], [wanted], columns, threads)
+        if reason:
+            return reason
+    return None
+
+
+def check_shapes(name: str, config: dict, program: Program, report: Report) -> None:
+    """Compares with what every row gives alone, with one thread and without padding."""
+    model, random = Model(config), np.random.default_rng(11)
+    all_rows: list[Arrays] = []
+    all_alone: list[Arrays] = []
+    for shape, lengths in table_shapes().items():
+        rows = [model.row(random, length) for length in lengths]
+        alone = [row_part(program.run(row, 1), 0, length, length) for row, length in zip(rows, lengths)]
+        label = f"invariance/{name}, {shape}"
+        for padding, threads in ((0, 2), (PADDING, 1), (PADDING, 2)):
+            reason = check_alone(program, rows, alone, padding, model.limit, threads)
+            report.add(f"{label}: alone, {padding} columns of padding, {plural(threads)}", reason)
+        for padding in (0, PADDING):
+            columns = min(max(lengths) + padding, model.limit)
+            for threads in (1, 2):
+                reason = first_difference(program, rows, alone, columns, threads)
+                report.add(f"{label}: batch of {len(rows)}, {columns} columns, {plural(threads)}", reason)
+        all_rows, all_alone = all_rows + rows, all_alone + alone
+    columns = max(row["input_ids"].shape[1] for row in all_rows)
+    for threads in (1, 2):
+        reason = first_difference(program, all_rows, all_alone, columns, threads)
+        report.add(f"invariance/{name}: all {len(all_rows)} rows in a batch, {plural(threads)}", reason)
+
+
+def check(name: str, case: Path, program: Path, scratch: Path, report: Report, check_one=check_model) -> None:
     config = json.loads((case / "config.json").read_text())
     try:
-        check_model(name, config, Program(program, case / "model.safetensors", scratch), report)
+        check_one(name, config, Program(program, case / "model.safetensors", scratch), report)
     except (RuntimeError, OSError, KeyError) as error:
         report.add(f"invariance/{name}", f"{error}")
 
@@ -144,6 +187,7 @@ def main() -> int:
     parser.add_argument(
         "--case", type=Path, action="append", help=f"checkpoint directory (default: golden {', '.join(CASES)})"
     )
+    parser.add_argument("--shapes", action="store_true", help="the rows of the benchmark's shapes")
     arguments = parser.parse_args()
     cases = arguments.case or [GOLDEN / name for name in CASES]
     if bool(arguments.compile) == bool(arguments.program) or (arguments.program and len(cases) != 1):
@@ -151,6 +195,12 @@ def main() -> int:
     report = Report()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
+        if arguments.shapes and not arguments.case:
+            try:
+                cases = [make_checkpoint(arguments.compile.resolve(), scratch / "bert-wide-random")]
+            except RuntimeError as error:
+                report.add("invariance/bert-wide-random", str(error))
+                cases = []
         for case in cases:
             program = arguments.program or scratch / "program"
             try:
@@ -159,7 +209,8 @@ def main() -> int:
             except RuntimeError as error:
                 report.add(f"invariance/{case.name}", str(error))
                 continue
-            check(case.resolve().name, case, program.resolve(), scratch, report)
+            check_one = check_shapes if arguments.shapes else check_model
+            check(case.resolve().name, case, program.resolve(), scratch, report, check_one)
     return report.finish()
 
 

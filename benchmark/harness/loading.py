@@ -1,0 +1,16 @@
+"""A peer in this process: what worker.py and once.py begin with."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+
+from harness.isa import ISAS
+
+
+def load_peer(name: str, checkpoint: str, cache: str, threads: str, isa: str):
+    """The peer's function from inputs to a function that runs them once. Takes the command line."""
+    paths = {"checkpoint": Path(checkpoint), "cache": Path(cache)}
+    setup = SimpleNamespace(**paths, threads=int(threads), isa=ISAS[isa])
+    return importlib.import_module("peers." + name.replace("-", "_")).load(setup)
