@@ -16,6 +16,9 @@ inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
 inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
 /// Marks the loop over blocks of k around it, if there is one.
 inline constexpr llvm::StringLiteral kLoopOverKBlocks = "transformer.k_blocks";
+/// On the outermost of these: how many k the register tile has gone through
+/// before it, if any.
+inline constexpr llvm::StringLiteral kBefore = "transformer.k_before";
 /// What the work is called in a profile.
 inline constexpr llvm::StringLiteral kLabelAttr = "transformer.label";
 

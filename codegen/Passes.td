@@ -77,8 +77,7 @@ def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
     becomes a loop over blocks of k: each block is summed from zero and added to
     the total. The rounding error of a sum grows with the number of additions one
     after another, so this keeps it near that of libraries that block k. Blocks
-    are equal where k allows it; their size depends on k alone. A k of up to one
-    and a half blocks stays whole: that costs less accuracy than speed.
+    are equal where k allows it; their size depends on k alone.
   }];
   let options = [Option<"steps", "steps", "int64_t", "256", "most k in one block">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

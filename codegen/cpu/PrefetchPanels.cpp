@@ -63,6 +63,8 @@ void prefetch(scf::ForOp loop) {
       arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)), constant(k - part));
   b.setInsertionPointToStart(loop.getBody());
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
+  if (auto before = all->getAttrOfType<IntegerAttr>(kBefore))
+    done = arith::AddIOp::create(b, done, constant(before.getInt()));
   Value row =
       arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
   int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::transformer {
@@ -23,14 +24,17 @@ int64_t blockOf(int64_t steps, int64_t most) {
   return steps % (4 * blocks) == 0 ? steps / blocks : most;
 }
 
-/// The steps lower .. upper of `loop`, summed from zero, added to `totals`.
-SmallVector<Value> addBlock(ImplicitLocOpBuilder &b, scf::ForOp loop, Value lower, Value upper,
-                            ValueRange totals) {
+/// The steps lower .. upper of `loop`, summed from zero. `before`: how many k
+/// the register tile has gone through by then, if the loop stands alone.
+SmallVector<Value> sumBlock(ImplicitLocOpBuilder &b, scf::ForOp loop, Value lower, Value upper,
+                            int64_t before) {
   SmallVector<Value> zeros;
-  for (Value total : totals)
-    zeros.push_back(arith::ConstantOp::create(b, b.getZeroAttr(total.getType())));
+  for (Type type : loop.getResultTypes())
+    zeros.push_back(arith::ConstantOp::create(b, b.getZeroAttr(type)));
   auto block = scf::ForOp::create(b, lower, upper, loop.getStep(), zeros);
   block->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  if (before)
+    block->setAttr(kBefore, b.getIndexAttr(before));
   IRMapping map;
   map.map(loop.getInductionVar(), block.getInductionVar());
   map.map(loop.getRegionIterArgs(), block.getRegionIterArgs());
@@ -38,34 +42,53 @@ SmallVector<Value> addBlock(ImplicitLocOpBuilder &b, scf::ForOp loop, Value lowe
   b.setInsertionPointToStart(block.getBody());
   for (Operation &op : *loop.getBody())
     b.clone(op, map);
-  b.setInsertionPointAfter(block);
-  SmallVector<Value> sums;
-  for (auto [total, sum] : llvm::zip_equal(totals, block.getResults()))
-    sums.push_back(arith::AddFOp::create(b, total, sum));
-  return sums;
+  return block.getResults();
+}
+
+SmallVector<Value> addTo(ImplicitLocOpBuilder &b, ValueRange totals, ValueRange sums) {
+  SmallVector<Value> result;
+  for (auto [total, sum] : llvm::zip_equal(totals, sums))
+    result.push_back(arith::AddFOp::create(b, total, sum));
+  return result;
 }
 
 void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   int64_t steps = cast<IntegerAttr>(loop->getAttr(kLoopOverK)).getInt();
-  if (steps <= most + most / 2)
+  if (steps <= most)
     return;
-  int64_t size = blockOf(steps, most), whole = steps / size * size;
+  int64_t size = blockOf(steps, most), whole = steps / size * size, done = 0;
   rewriter.setInsertionPoint(loop);
   ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
-  Value lower = loop.getLowerBound(), step = arith::ConstantIndexOp::create(b, size);
-  Value end = arith::AddIOp::create(b, lower, arith::ConstantIndexOp::create(b, whole));
-  auto blocks = scf::ForOp::create(
-      b, lower, end, step, loop.getInitArgs(),
-      [&](OpBuilder &nested, Location loc, Value k, ValueRange totals) {
-        ImplicitLocOpBuilder body(loc, nested);
-        Value blockEnd = arith::AddIOp::create(body, k, step);
-        scf::YieldOp::create(body, addBlock(body, loop, k, blockEnd, totals));
-      });
-  blocks->setAttr(kLoopOverKBlocks, b.getUnitAttr());
-  SmallVector<Value> sums(blocks.getResults());
-  if (whole < steps)
-    sums = addBlock(b, loop, end, loop.getUpperBound(), sums);
-  rewriter.replaceOp(loop, sums);
+  Value lower = loop.getLowerBound();
+  auto after = [&](int64_t k) -> Value {
+    return k ? arith::AddIOp::create(b, lower, arith::ConstantIndexOp::create(b, k)) : lower;
+  };
+  SmallVector<Value> totals(loop.getInitArgs());
+  // Nothing is added to a total of zero: the first block is the total.
+  if (llvm::all_of(totals, [](Value v) { return matchPattern(v, m_AnyZeroFloat()); })) {
+    totals = sumBlock(b, loop, lower, after(size), 0);
+    done = size;
+  }
+  if (whole - done > size) {
+    Value step = arith::ConstantIndexOp::create(b, size);
+    auto blocks = scf::ForOp::create(
+        b, after(done), after(whole), step, totals,
+        [&](OpBuilder &nested, Location loc, Value k, ValueRange args) {
+          ImplicitLocOpBuilder body(loc, nested);
+          Value end = arith::AddIOp::create(body, k, step);
+          scf::YieldOp::create(body, addTo(body, args, sumBlock(body, loop, k, end, 0)));
+        });
+    blocks->setAttr(kLoopOverKBlocks, b.getUnitAttr());
+    blocks->setAttr(kBefore, b.getIndexAttr(done));
+    totals = blocks.getResults();
+    done = whole;
+  }
+  for (int64_t end : {whole, steps}) // one block that is left, one that is not whole
+    if (done < end) {
+      totals = addTo(b, totals, sumBlock(b, loop, after(done), after(end), done));
+      done = end;
+    }
+  rewriter.replaceOp(loop, totals);
 }
 
 struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPass> {

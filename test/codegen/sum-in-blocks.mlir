@@ -12,7 +12,7 @@
 // CHECK: {transformer.k_loop = 24 : index}
 // CHECK: %[[T:.*]] = arith.addf %[[TOTAL]], %[[S]]
 // CHECK: scf.yield %[[T]]
-// CHECK: {transformer.k_blocks}
+// CHECK: {transformer.k_before = 0 : index, transformer.k_blocks}
 // CHECK: return %[[R]]
 func.func @equal(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %c0 = arith.constant 0 : index
@@ -25,36 +25,41 @@ func.func @equal(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   return %r : vector<2x4xf32>
 }
 
-// 21 k do not divide: two blocks of eight, then five.
+// From zero the first block is the total. 29 k do not divide: eight, a loop over
+// two blocks of eight, and five.
 // CHECK-LABEL: @rest(
-// CHECK: %[[END:.*]] = arith.addi %c0, %c16
-// CHECK: %[[R:.*]] = scf.for {{.*}} to %[[END]] step %c8
-// CHECK: {transformer.k_blocks}
-// CHECK: %[[S:.*]] = scf.for {{.*}} = %[[END]] to %c21 step %c1
+// CHECK: %[[FIRST:.*]] = scf.for {{.*}} = %c0 to %{{.*}} step %c1
+// CHECK: {transformer.k_loop = 29 : index}
+// CHECK: %[[BEGIN:.*]] = arith.addi %c0, %c8
+// CHECK: %[[END:.*]] = arith.addi %c0, %c24
+// CHECK: %[[R:.*]] = scf.for {{.*}} = %[[BEGIN]] to %[[END]] step %c8{{.*}} iter_args(%{{.*}} = %[[FIRST]])
+// CHECK: {transformer.k_before = 8 : index, transformer.k_blocks}
+// CHECK: %[[S:.*]] = scf.for
+// CHECK: {transformer.k_before = 24 : index, transformer.k_loop = 29 : index}
 // CHECK: %[[T:.*]] = arith.addf %[[R]], %[[S]]
 // CHECK: return %[[T]]
-func.func @rest(%init: vector<2x4xf32>) -> vector<2x4xf32> {
+func.func @rest() -> vector<2x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c21 = arith.constant 21 : index
-  %r = scf.for %k = %c0 to %c21 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
+  %c29 = arith.constant 29 : index
+  %zero = arith.constant dense<0.0> : vector<2x4xf32>
+  %r = scf.for %k = %c0 to %c29 step %c1 iter_args(%a = %zero) -> (vector<2x4xf32>) {
     %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
     scf.yield %s : vector<2x4xf32>
-  } {transformer.k_loop = 21 : index}
+  } {transformer.k_loop = 29 : index}
   return %r : vector<2x4xf32>
 }
 
-// 12 k are no more than one and a half blocks.
 // CHECK-LABEL: @short(
-// CHECK-NOT: transformer.k_blocks
+// CHECK-NOT: transformer.k_b
 // CHECK: return
 func.func @short(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c12 = arith.constant 12 : index
-  %r = scf.for %k = %c0 to %c12 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
+  %c8 = arith.constant 8 : index
+  %r = scf.for %k = %c0 to %c8 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
     %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
     scf.yield %s : vector<2x4xf32>
-  } {transformer.k_loop = 12 : index}
+  } {transformer.k_loop = 8 : index}
   return %r : vector<2x4xf32>
 }
