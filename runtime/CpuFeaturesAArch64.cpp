@@ -25,6 +25,8 @@ bool hasCpuFeature(std::string_view name) {
   return false;
 }
 
+std::string bestArch() { return "aarch64"; }
+
 std::string cpuName() {
   auto platform = reinterpret_cast<const char *>(getauxval(AT_PLATFORM));
   return platform ? platform : "";

@@ -1,10 +1,11 @@
 //===- CpuFeaturesX86.cpp - what an x86-64 machine has --------------------===//
 #include "runtime/CpuFeatures.h"
 
+#include <algorithm>
 #include <cpuid.h>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
+#include <initializer_list>
 
 namespace transformer::runtime {
 namespace {
@@ -149,6 +150,22 @@ bool hasCpuFeature(std::string_view name) {
     if (feature.name == name)
       return has(feature);
   return false;
+}
+
+std::string bestArch() {
+  // What each level adds (System V ABI, x86-64 supplement, section 3.1.1).
+  static constexpr std::initializer_list<std::string_view> levels[] = {
+      {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"},
+      {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"},
+      {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"},
+  };
+  int level = 1;
+  for (const auto &added : levels) {
+    if (!std::all_of(added.begin(), added.end(), hasCpuFeature))
+      break;
+    ++level;
+  }
+  return level == 1 ? "x86-64" : "x86-64-v" + std::to_string(level);
 }
 
 std::string cpuName() {

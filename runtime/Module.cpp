@@ -54,7 +54,7 @@ void Module::checkCpu() const {
     fail("{}: compiled for {}, but this CPU ({}) lacks: {}\ncompile it again with --arch native "
          "on this machine, or with --arch {}",
          file, info.arch.empty() ? "another CPU" : info.arch, cpuName(), fmt::join(missing, ", "),
-         baselineArch);
+         bestArch());
 }
 
 Program::Program(const Module &module, Checkpoint weights)

@@ -30,8 +30,13 @@ TEST(CpuFeatures, AgreeWithTheCompiler) {
   EXPECT_EQ(missingCpuFeatures({"avx2"}).empty(), bool(__builtin_cpu_supports("avx2")));
   EXPECT_EQ(missingCpuFeatures({"fma"}).empty(), bool(__builtin_cpu_supports("fma")));
   EXPECT_EQ(missingCpuFeatures({"avx512f"}).empty(), bool(__builtin_cpu_supports("avx512f")));
-  EXPECT_EQ(missingCpuFeatures({"sse4.2", "64bit"}), Names());
+  EXPECT_EQ(missingCpuFeatures({"64bit"}), Names());
   EXPECT_EQ(missingCpuFeatures({"neon"}), Names{"neon"});
+  std::string best = __builtin_cpu_supports("x86-64-v4")   ? "x86-64-v4"
+                     : __builtin_cpu_supports("x86-64-v3") ? "x86-64-v3"
+                     : __builtin_cpu_supports("x86-64-v2") ? "x86-64-v2"
+                                                           : "x86-64";
+  EXPECT_EQ(bestArch(), best);
 }
 #endif
 
@@ -62,13 +67,14 @@ std::string sharedLibrary(Elf64_Half machine) {
 TEST(Module, NamesTheMachineThatAModuleIsFor) {
   TemporaryFolder folder;
   std::string file = folder.write("module.so", sharedLibrary(otherElf));
-  expectContains(errorOf([&] { Module::open(file); }),
-                 {file, std::string("expected ") + thisMachine,
-                  std::string("found ") + otherMachine});
+  expectContains(
+      errorOf([&] { Module::open(file); }),
+      {file, std::string("expected ") + thisMachine, std::string("found ") + otherMachine});
   file = folder.write("riscv.so", sharedLibrary(EM_RISCV));
   expectContains(errorOf([&] { Module::open(file); }), {file, "found ELF machine 243"});
   // Of this machine, but broken; and no ELF file at all: the dynamic linker's words.
-  for (const std::string &bytes : {sharedLibrary(thisElf), std::string("\x7f") + "ELF", std::string()}) {
+  for (const std::string &bytes :
+       {sharedLibrary(thisElf), std::string("\x7f") + "ELF", std::string()}) {
     file = folder.write("broken.so", bytes);
     std::string message = errorOf([&] { Module::open(file); });
     expectContains(message, {file});
