@@ -16,7 +16,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -237,15 +236,16 @@ llvm::Error appendWeights(const std::string &program, const llvm::MemoryBuffer &
 
 /// Links `object` to a file beside the output, which takes the output's place
 /// when it is whole.
-llvm::Error writeProgram(StringRef object, const CompileOptions &options, bool shared,
-                         const llvm::MemoryBuffer *weights) {
+llvm::Error writeProgram(StringRef object, const CompileOptions &options, const CpuTarget &target,
+                         bool shared, const llvm::MemoryBuffer *weights) {
   std::string whole = options.output + ".linked";
   llvm::sys::RemoveFileOnSignal(whole);
   llvm::scope_exit cleanUp([&] {
     fs::remove(whole);
     llvm::sys::DontRemoveFileOnSignal(whole);
   });
-  if (llvm::Error error = linkProgram(object, whole, shared, runtimeDirectory(options.program)))
+  if (llvm::Error error =
+          linkProgram(object, whole, target, shared, runtimeDirectory(options.program)))
     return error;
   if (weights)
     if (llvm::Error error = appendWeights(whole, *weights))
@@ -286,9 +286,6 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   llvm::Expected<CpuTarget> target = cpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  if (*stage >= Stage::Exe && target->triple != llvm::sys::getDefaultTargetTriple())
-    return createStringError("--arch " + options.arch + ": programs for " + target->triple +
-                             " cannot be linked here; --emit asm and object can be");
   std::unique_ptr<llvm::MemoryBuffer> weights;
   if (options.embedWeights) {
     auto read = readWeights(options.input);
@@ -342,5 +339,5 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   });
   if (llvm::Error error = writeFile(object.str().str(), code(llvm::CodeGenFileType::ObjectFile)))
     return error;
-  return writeProgram(object, options, *stage == Stage::Module, weights.get());
+  return writeProgram(object, options, *target, *stage == Stage::Module, weights.get());
 }

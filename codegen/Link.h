@@ -2,6 +2,7 @@
 #ifndef CODEGEN_LINK_H
 #define CODEGEN_LINK_H
 
+#include "codegen/Target.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -9,10 +10,12 @@ namespace mlir::transformer {
 
 /// Links a generated object with the runtime to an executable, or alone to a
 /// module (`shared`) that transformer-run loads. Writes `output` only when the
-/// link succeeds. `runtimeDirectory` holds libtransformer_runtime*.a. Error: the
-/// linker's message.
-llvm::Error linkProgram(llvm::StringRef object, llvm::StringRef output, bool shared,
-                        llvm::StringRef runtimeDirectory);
+/// link succeeds. `runtimeDirectory` holds libtransformer_runtime*.a and
+/// libutf8proc.a for this machine; those for a target of another architecture
+/// are in a folder of its name there ("aarch64"). Error: a library or a linker
+/// that is missing, the linker's message.
+llvm::Error linkProgram(llvm::StringRef object, llvm::StringRef output, const CpuTarget &target,
+                        bool shared, llvm::StringRef runtimeDirectory);
 
 } // namespace mlir::transformer
 

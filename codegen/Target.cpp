@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 #include <unistd.h>
 
@@ -57,23 +58,31 @@ void readCaches(CpuTarget &target) {
     target.l2Bytes = bytes;
 }
 
+/// Every AArch64 CPU that Linux runs programs on has NEON.
+void setAArch64(CpuTarget &target) {
+  target.cpu = "generic";
+  target.features = "+neon";
+  target.required = {"neon"};
+  target.vectorLanes = 4;
+  target.vectorRegisters = 32;
+}
+
 } // namespace
 
 llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef arch) {
+  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
   CpuTarget target;
   target.arch = arch.str();
-  if (arch == "aarch64") {
-    target.triple = "aarch64-unknown-linux-gnu";
-    target.cpu = "generic";
-    target.features = "+neon";
-    target.vectorLanes = 4;
-    target.vectorRegisters = 32;
+  if (arch == "native")
+    readCaches(target);
+  if (arch == "aarch64" || (arch == "native" && host.isAArch64())) {
+    target.triple = host.isAArch64() ? host.str() : "aarch64-unknown-linux-gnu";
+    setAArch64(target);
     return target;
   }
-  target.triple = llvm::sys::getDefaultTargetTriple();
+  target.triple = host.isX86_64() ? host.str() : "x86_64-unknown-linux-gnu";
   llvm::StringMap<bool> features;
   if (arch == "native") {
-    readCaches(target);
     target.cpu = llvm::sys::getHostCPUName().str();
     features = llvm::sys::getHostCPUFeatures();
   } else {

@@ -29,8 +29,8 @@ struct CpuTarget {
   /// Columns of a weight panel (NR).
   int64_t panelColumns() const { return vectorLanes * tileVectors(); }
   /// Rows of the register tile (MR): accumulators, one row of the panel and a
-  /// broadcast must fit the registers.
-  int64_t tileRows() const { return vectorRegisters >= 32 ? 8 : 6; }
+  /// broadcast must fit the registers, without FMA also the products.
+  int64_t tileRows() const { return vectorRegisters >= 32 ? 8 : hasFma ? 6 : 4; }
 };
 
 /// The description of `arch`: "native", an x86-64 level ("x86-64", "x86-64-v2",

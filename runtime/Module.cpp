@@ -2,6 +2,7 @@
 #include "runtime/Module.h"
 
 #include "runtime/CpuFeatures.h"
+#include "runtime/ElfMachine.h"
 #include "runtime/Error.h"
 #include "runtime/Inputs.h"
 #include "runtime/Profile.h"
@@ -28,6 +29,7 @@ const tr_module &Module::openAbi(const std::string &path) {
   std::string target = path.find('/') == std::string::npos ? "./" + path : path;
   if (!isFile(target))
     fail("{}: no such file", path);
+  checkElfMachine(target);
   void *library = dlopen(target.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail("{}", printable(dlerror(), 400));
@@ -50,8 +52,9 @@ void Module::checkCpu() const {
   std::vector<std::string> missing = missingCpuFeatures(info.features);
   if (!missing.empty())
     fail("{}: compiled for {}, but this CPU ({}) lacks: {}\ncompile it again with --arch native "
-         "on this machine, or with --arch x86-64-v2",
-         file, info.arch.empty() ? "another CPU" : info.arch, cpuName(), fmt::join(missing, ", "));
+         "on this machine, or with --arch {}",
+         file, info.arch.empty() ? "another CPU" : info.arch, cpuName(), fmt::join(missing, ", "),
+         bestArch());
 }
 
 Program::Program(const Module &module, Checkpoint weights)

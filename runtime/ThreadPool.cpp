@@ -1,6 +1,7 @@
 //===- ThreadPool.cpp - the threads behind tr_parallel_for ----------------===//
 #include "runtime/ThreadPool.h"
 
+#include "runtime/CpuRelax.h"
 #include "runtime/Error.h"
 #include "runtime/Profile.h"
 
@@ -32,7 +33,7 @@ template <typename Condition> bool spinUntil(Condition condition) {
     for (int i = 0; i < 64; ++i) {
       if (condition())
         return true;
-      __builtin_ia32_pause();
+      cpuRelax();
     }
     if (std::chrono::steady_clock::now() - start > spinTime)
       return condition();

@@ -1,5 +1,7 @@
 // RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell | FileCheck %s
 // RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v4 | FileCheck %s --check-prefix=V4
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=aarch64 | FileCheck %s --check-prefixes=FOUR,NEON
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v2 | FileCheck %s --check-prefixes=FOUR,V2
 // RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=z80 2>&1 | FileCheck %s --check-prefix=ARCH
 
 // Tasks, in them tiles of six rows and, for the rows left over, of 4, 2 and 1.
@@ -36,6 +38,18 @@
 // V4: -> (vector<2x1x32xf32>) {
 // V4: -> (vector<1x1x32xf32>) {
 // V4: {transformer.label = "linear 5x64"}
+
+// Four lanes: 32 registers hold eight rows, 16 of them with products four.
+// FOUR-LABEL: @narrow(
+// NEON: -> (vector<8x1x8xf32>) {
+// NEON-COUNT-8: vector.fma {{.*}} : vector<8xf32>
+// NEON-NOT: vector.fma
+// FOUR: -> (vector<4x1x8xf32>) {
+// V2-COUNT-4: vector.fma {{.*}} : vector<8xf32>
+// V2-NOT: vector.fma
+// FOUR: -> (vector<2x1x8xf32>) {
+// FOUR: -> (vector<1x1x8xf32>) {
+// FOUR: {transformer.label = "linear 5x16"}
 
 // ARCH: error: --arch z80: expected native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows
 
@@ -75,4 +89,23 @@ func.func @wide(%x: tensor<?x5xf32>, %w: tensor<2x5x32xf32>, %b: tensor<2x32xf32
     linalg.yield %3 : f32
   } -> tensor<?x2x32xf32>
   return %2 : tensor<?x2x32xf32>
+}
+
+func.func @narrow(%x: tensor<?x5xf32>, %w: tensor<2x5x8xf32>, %b: tensor<2x8xf32>, %y: tensor<?x2x8xf32>) -> tensor<?x2x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x2x8xf32>) -> tensor<?x2x8xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(m, p, j, k) -> (m, k)>, affine_map<(m, p, j, k) -> (p, k, j)>, affine_map<(m, p, j, k) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x8xf32>) outs(%0 : tensor<?x2x8xf32>) attrs = {transformer.contraction} {
+  ^bb0(%a: f32, %c: f32, %o: f32):
+    %3 = arith.mulf %a, %c : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<?x2x8xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%b : tensor<2x8xf32>) outs(%1 : tensor<?x2x8xf32>) attrs = {transformer.epilogue, transformer.label = "linear 5x16"} {
+  ^bb0(%c: f32, %o: f32):
+    %3 = arith.addf %o, %c : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x2x8xf32>
+  return %2 : tensor<?x2x8xf32>
 }

@@ -1,6 +1,7 @@
 """Bad input for the compiler: configurations, .mlir files, options."""
 
 import json
+import shutil
 
 from bad_suite import Suite, unwritable
 from harness import COMPILE_SECONDS, execute
@@ -90,6 +91,20 @@ def check_mlir_files(suite: Suite) -> None:
             suite.compile_path(name, folder / "model.mlir", (r"model\.mlir", *words), folder)
 
 
+def check_missing_runtime(suite: Suite) -> None:
+    """A compiler without the runtime libraries beside it."""
+    for arch, words in {
+        "native": (r"libtransformer_runtime_main\.a",),
+        "aarch64": (r"aarch64/libtransformer_runtime_main\.a", "ninja -C build aarch64-runtime"),
+    }.items():
+        if suite.wanted(f"compile/no runtime for {arch}"):
+            folder = suite.folder()
+            (folder / "bin").mkdir()
+            compiler = shutil.copy(suite.compiler, folder / "bin")
+            done = execute([compiler, suite.case, "-o", folder / "out" / "program", "--arch", arch], COMPILE_SECONDS)
+            suite.expect_error(f"compile/no runtime for {arch}", done, words, folder)
+
+
 def check_compile_options(suite: Suite) -> None:
     check = suite.compile_options
     check("unknown option", ["--no-such-option"], "no-such-option")
@@ -99,7 +114,6 @@ def check_compile_options(suite: Suite) -> None:
     check("unknown weights-dtype", ["--weights-dtype", "f7"], "weights-dtype", "f7")
     check("no output given", [], "-o|output")
     check("option without a value", ["--arch"], "arch")
-    check("program for another machine", ["--arch", "aarch64"], "arch", "aarch64", "object")
     check("weights into text", ["--emit", "dialect", "--embed-weights"], "embed-weights", "dialect")
     if suite.wanted("compile/no weights to embed"):
         folder = suite.folder()
@@ -113,4 +127,4 @@ def check_compile_options(suite: Suite) -> None:
             suite.expect_error(f"compile/{name}", done, (path.name,), folder)
 
 
-CHECKS = (check_configs, check_config_files, check_mlir_files, check_compile_options)
+CHECKS = (check_configs, check_config_files, check_mlir_files, check_missing_runtime, check_compile_options)

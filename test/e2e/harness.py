@@ -76,7 +76,7 @@ def why_not_clean_error(done: Outcome, words: tuple[str, ...]) -> str | None:
     if CRASH.search(done.stderr):
         return f"looks like a crash: {done.complaint()}"
     for word in words:
-        if not re.search(word, done.stderr, re.IGNORECASE):
+        if not re.search(word, done.stderr, re.IGNORECASE | re.MULTILINE):
             return f"stderr lacks /{word}/: {' | '.join(lines)[:300]}"
     return None
 

@@ -7,6 +7,7 @@ expectations and the float32 errors.
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,7 @@ def live_reference(case: Path) -> object:
         return Reference(case, json.loads((case / "config.json").read_text()))
 
 
-def check_case(case: Path, compiler: list[str | Path], work: Path, live: bool) -> None:
+def check_case(case: Path, compiler: list[str | Path], launcher: list[str], work: Path, live: bool) -> None:
     """Compiles with the command `compiler` and runs; raises Failure at the first thing that is wrong."""
     work.mkdir(parents=True, exist_ok=True)
     program = work / "program"
@@ -71,7 +72,7 @@ def check_case(case: Path, compiler: list[str | Path], work: Path, live: bool) -
         output.unlink(missing_ok=True)
         inputs = case / f"{set_name}.safetensors"
         weights = case / "model.safetensors"
-        command = [program, "run", "--weights", weights, "--inputs", inputs, "--outputs", output]
+        command = [*launcher, program, "run", "--weights", weights, "--inputs", inputs, "--outputs", output]
         call(f"run {set_name}", command, RUN_SECONDS)
         if not output.exists():
             raise Failure(f"run {set_name}: wrote no outputs")
@@ -80,9 +81,9 @@ def check_case(case: Path, compiler: list[str | Path], work: Path, live: bool) -
             raise Failure(f"{set_name}: {line}")
 
 
-def report(case: Path, compiler: list[str | Path], work: Path, live: bool) -> bool:
+def report(case: Path, compiler: list[str | Path], launcher: list[str], work: Path, live: bool) -> bool:
     try:
-        check_case(case, compiler, work, live)
+        check_case(case, compiler, launcher, work, live)
     except Failure as failure:
         print(f"FAIL: golden/{case.name}: {failure}", flush=True)
         return False
@@ -102,7 +103,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help="names of the cases to check (default: all)")
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    parser.add_argument("--arch", default="native", help="compile for this CPU, which must run here (default: native)")
+    parser.add_argument("--arch", default="native", help="compile for this CPU (default: native)")
+    parser.add_argument("--launcher", default="", help="run programs with this, for example an emulator and its options")
     parser.add_argument("--work", type=Path, help="directory to keep programs and outputs in (default: a temporary)")
     parser.add_argument("--live", action="store_true", help="recompute the expectations with the installed PyTorch")
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="cases at a time (default: 2)")
@@ -111,7 +113,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         work = arguments.work or Path(scratch)
         compiler = [arguments.compile.resolve(), "--arch", arguments.arch]
-        good = list(pool.map(lambda case: report(case, compiler, work / case.name, arguments.live), cases))
+        launcher = shlex.split(arguments.launcher)
+        good = list(pool.map(lambda case: report(case, compiler, launcher, work / case.name, arguments.live), cases))
     print(f"{good.count(True)} passed, {good.count(False)} failed")
     return 0 if all(good) and good else 1
 

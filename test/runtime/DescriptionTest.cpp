@@ -1,4 +1,3 @@
-#include "runtime/CpuFeatures.h"
 #include "test/runtime/FakeModule.h"
 #include "test/runtime/TestSupport.h"
 
@@ -77,26 +76,6 @@ TEST(Module, ChecksMagicAndVersion) {
   expectContains(errorOf([&] { Module(module, "fake"); }), {"not a compiled module"});
   expectContains(errorOf([] { Module::open("/none.so"); }), {"/none.so", "no such file"});
   expectContains(errorOf([] { Module(fakeModule(), "fake").entry("x"); }), {"\"x\"", "forward"});
-}
-
-TEST(Module, RefusesCodeForAnotherCpu) {
-  json description = json::parse(fakeDescription);
-  description["target"]["features"] = {"sse2", "avx4096", "fast-lzcnt"};
-  std::string text = description.dump();
-  tr_module abi = fakeModule(text);
-  Module module(abi, "fake");
-  std::string message = errorOf([&] { module.checkCpu(); });
-  expectContains(message, {"compiled for x86-64", "lacks: avx4096\n"});
-  EXPECT_EQ(message.find("sse2"), std::string::npos);
-  EXPECT_NO_THROW(Module(fakeModule(), "fake").checkCpu());
-}
-
-TEST(CpuFeatures, AgreeWithTheCompiler) {
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(missingCpuFeatures({"avx2"}).empty(), bool(__builtin_cpu_supports("avx2")));
-  EXPECT_EQ(missingCpuFeatures({"fma"}).empty(), bool(__builtin_cpu_supports("fma")));
-  EXPECT_EQ(missingCpuFeatures({"avx512f"}).empty(), bool(__builtin_cpu_supports("avx512f")));
-  EXPECT_EQ(missingCpuFeatures({"sse4.2", "+sse2", "-avx4096", "64bit"}), Names());
 }
 
 } // namespace

@@ -5,7 +5,7 @@ namespace transformer::runtime {
 
 const char *const fakeDescription = R"({
   "producer": "by hand", "model_type": "fake", "mode": "inference", "unknown_field": [1],
-  "target": {"arch": "x86-64", "cpu": "generic", "features": ["sse2"]},
+  "target": {"arch": "z80", "cpu": "generic", "features": []},
   "parameters": [
     {"name": "table", "aliases": ["model.table", "old.table"], "dtype": "f32", "shape": [3, 2]},
     {"name": "bias", "dtype": "f32", "shape": [2]}],

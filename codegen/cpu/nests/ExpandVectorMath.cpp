@@ -9,33 +9,50 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+namespace {
+
+using Emitter = Group (*)(ImplicitLocOpBuilder &, ValueRange);
+
+Emitter functionEmitter(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Emitter>(op)
+      .Case([](math::ExpOp) { return emitExp; })
+      .Case([](math::Exp2Op) { return emitExp2; })
+      .Case([](math::TanhOp) { return emitTanh; })
+      .Case([](math::ErfOp) { return emitErf; })
+      .Default(nullptr);
+}
+
 /// math.fma would call a library where the target has no such instruction;
 /// these become a multiply and an add there. Scalar loops are LLVM's to vectorise.
-static Group emitMultiplyAdd(ImplicitLocOpBuilder &b, ValueRange x) {
+Group emitMultiplyAdd(ImplicitLocOpBuilder &b, ValueRange x) {
   if (isa<VectorType>(x[0].getType()))
     return {vector::FMAOp::create(b, x[0], x[1], x[2])};
   return {LLVM::FMulAddOp::create(b, x[0], x[1], x[2])};
 }
 
-LogicalResult transformer::expandVectorMath(Operation *root) {
-  using Emitter = Group (*)(ImplicitLocOpBuilder &, ValueRange);
-  SmallVector<std::pair<Operation *, Emitter>> ops;
+Emitter multiplyAddEmitter(Operation *op) {
+  return isa<math::FmaOp>(op) ? emitMultiplyAdd : nullptr;
+}
+
+/// Replaces every op on f32 or vectors of it that has an emitter.
+void replaceOps(Operation *root, Emitter (*emitterOf)(Operation *)) {
+  SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    Emitter emitter = llvm::TypeSwitch<Operation *, Emitter>(op)
-                          .Case([](math::ExpOp) { return emitExp; })
-                          .Case([](math::Exp2Op) { return emitExp2; })
-                          .Case([](math::TanhOp) { return emitTanh; })
-                          .Case([](math::ErfOp) { return emitErf; })
-                          .Case([](math::FmaOp) { return emitMultiplyAdd; })
-                          .Default(nullptr);
-    if (emitter && getElementTypeOrSelf(op->getOperand(0)).isF32() &&
+    if (emitterOf(op) && getElementTypeOrSelf(op->getOperand(0)).isF32() &&
         isa<FloatType, VectorType>(op->getOperand(0).getType()))
-      ops.push_back({op, emitter});
+      ops.push_back(op);
   });
-  for (auto [op, emitter] : ops) {
+  for (Operation *op : ops) {
     ImplicitLocOpBuilder b(op->getLoc(), op);
-    op->getResult(0).replaceAllUsesWith(emitter(b, op->getOperands()).front());
+    op->getResult(0).replaceAllUsesWith(emitterOf(op)(b, op->getOperands()).front());
     op->erase();
   }
+}
+
+} // namespace
+
+LogicalResult transformer::expandVectorMath(Operation *root) {
+  replaceOps(root, functionEmitter);
+  replaceOps(root, multiplyAddEmitter); // the functions of scalars have some
   return success();
 }

@@ -14,6 +14,15 @@ func.func @all(%x: vector<4xf32>) -> (vector<4xf32>, vector<4xf32>, vector<4xf32
   %3 = math.erf %x : vector<4xf32>
   return %0, %1, %2, %3 : vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>
 }
+// math.fma would be a call to fmaf on this target.
+// CHECK-LABEL: func.func @scalar
+// CHECK: llvm.intr.fmuladd
+// CHECK-NOT: math.
+// CHECK: return
+func.func @scalar(%x: f32) -> f32 {
+  %0 = math.exp %x : f32
+  return %0 : f32
+}
 // A double is none of ours.
 // CHECK-LABEL: func.func @double
 // CHECK: math.exp

@@ -1,0 +1,55 @@
+// Each target's own multiply-add in the loop over k, by vectors of its width;
+// never a call to a library where the target has no such instruction. Four steps
+// of k, by all vectors of the register tile: they stay in registers.
+// REQUIRES: transformer-compile
+// DEFINE: %{arch} =
+// DEFINE: %{asm} = transformer-compile %s --arch %{arch} --emit asm -o %t.s
+// DEFINE: %{check} = FileCheck %s --input-file=%t.s --implicit-check-not="{{(callq?|bl) +fma}}" --check-prefix
+// DEFINE: %{loops} = python3 %S/Inputs/k_loops.py < %t.s | FileCheck %s --implicit-check-not="{{ [1-9][0-9]* spills}}" --check-prefix
+
+// REDEFINE: %{arch} = x86-64
+// RUN: %{asm} && %{check}=SSE && %{loops}=LOOPS-4x2
+// REDEFINE: %{arch} = x86-64-v2
+// RUN: %{asm} && %{check}=SSE && %{loops}=LOOPS-4x2
+// REDEFINE: %{arch} = x86-64-v3
+// RUN: %{asm} && %{check}=AVX2 && %{loops}=LOOPS-6x2
+// REDEFINE: %{arch} = x86-64-v4
+// RUN: %{asm} && %{check}=AVX512 && %{loops}=LOOPS-8x2
+// REDEFINE: %{arch} = aarch64
+// RUN: %{asm} && %{check}=NEON && %{loops}=LOOPS-8x2
+
+// SSE: mulps {{.*}}%xmm
+// SSE: addps {{.*}}%xmm
+// AVX2: vfmadd231ps {{.*}}%ymm
+// AVX512: vfmadd231ps {{.*}}%zmm
+// NEON: fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.s[0]
+// LOOPS-4x2: forward.task{{[0-9]+}}: 32 multiply-adds, {{1[0-6]}} vector registers, 0 spills
+// LOOPS-6x2: forward.task{{[0-9]+}}: 48 multiply-adds, {{1[3-6]}} vector registers, 0 spills
+// LOOPS-8x2: forward.task{{[0-9]+}}: 64 multiply-adds, {{1[8-9]|2[0-9]}} vector registers, 0 spills
+
+// RUN: transformer-compile %s --arch aarch64 --emit object -o %t.o
+// RUN: llvm-readelf -h %t.o | FileCheck %s --check-prefix=ELF
+// ELF: Machine: AArch64
+
+// The widths of panels, and what a program asks its CPU for.
+// RUN: transformer-compile %s --arch aarch64 --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=JSON
+// JSON: "prepared":[{{.*}}"shape":[4,64,8]
+// JSON-SAME: "target":{"arch":"aarch64","cpu":"generic","features":["neon"]}
+
+transformer.parameter @weight : tensor<32x64xf32>
+transformer.parameter @gamma : tensor<64xf32>
+transformer.parameter @words : tensor<10x64xf32>
+func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids", transformer.range = array<i64: 0, 10>},
+                   %mask: tensor<?x?xi64> {transformer.name = "attention_mask"})
+    -> (tensor<?x?x32xf32> {transformer.name = "logits"}) attributes {transformer.entry} {
+  %packed, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %words = transformer.get_parameter @words : tensor<10x64xf32>
+  %gamma = transformer.get_parameter @gamma : tensor<64xf32>
+  %weight = transformer.get_parameter @weight : tensor<32x64xf32>
+  %x = transformer.embedding %packed, %words : tensor<?xi64>, tensor<10x64xf32> -> tensor<?x64xf32>
+  %n = transformer.layer_norm %x, %gamma, %gamma {eps = 1.0e-5 : f64} : tensor<?x64xf32>, tensor<64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+  %y = transformer.linear %n, %weight out_in : tensor<?x64xf32>, tensor<32x64xf32> -> tensor<?x32xf32>
+  %a = transformer.activation gelu %y : tensor<?x32xf32>
+  %logits = transformer.unpack_tokens %a, %seq : tensor<?x32xf32> -> tensor<?x?x32xf32>
+  return %logits : tensor<?x?x32xf32>
+}
