@@ -14,8 +14,8 @@ inline constexpr llvm::StringLiteral kContractionAttr = "transformer.contraction
 inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
 /// Marks the loop over k of a register tile.
 inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
-/// What the work is called in a profile.
-inline constexpr llvm::StringLiteral kLabelAttr = "transformer.label";
+/// Marks linears on one row a sequence instead of one a token (countFlops).
+inline constexpr llvm::StringLiteral kPerSequenceAttr = "transformer.per_sequence";
 
 /// A `linear` and the elementwise ops behind it that become its epilogue: an
 /// activation, then the addition of a residual, each the only use of the value

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "llvm/ADT/bit.h"
 
@@ -52,17 +53,18 @@ void AttentionNest::emitKeyPanels() {
   Value batch = b.sub(b.dim(keyOffsets, 0), b.index(1));
   Value count = pieces(keyOffsets, panelColumns);
   int64_t size = Emit::itemsPerTask(panelColumns * kvHeads * headDim);
-  std::string label = "attention_keys " + std::to_string(kvHeads) + "x" + std::to_string(headDim);
-  b.parallel(label, b.ceilDiv(count, size), [&](Value task) {
-    auto [lower, upper] = taskRange(b, task, size, count);
-    b.forEach(lower, upper, 1, [&](Value panel) {
-      auto start = [&](Value s) { return firstPiece(keyOffsets, panelColumns, s); };
-      Value sequence = b.findSegment(batch, panel, start);
-      Value first = b.load(keyOffsets, sequence), end = b.load(keyOffsets, b.add(sequence, 1));
-      Value row = b.add(first, b.mul(b.sub(panel, start(sequence)), panelColumns));
-      b.ifThen(b.lt(row, end), [&] { emitPanel(panel, row, b.sub(end, b.index(1))); });
-    });
-  });
+  b.parallel(attentionKeysWork({heads, kvHeads, headDim, causal, cross, queryOffsets, keyOffsets}),
+             b.dim(k, 0), b.ceilDiv(count, size), [&](Value task) {
+               auto [lower, upper] = taskRange(b, task, size, count);
+               b.forEach(lower, upper, 1, [&](Value panel) {
+                 auto start = [&](Value s) { return firstPiece(keyOffsets, panelColumns, s); };
+                 Value sequence = b.findSegment(batch, panel, start);
+                 Value first = b.load(keyOffsets, sequence),
+                       end = b.load(keyOffsets, b.add(sequence, 1));
+                 Value row = b.add(first, b.mul(b.sub(panel, start(sequence)), panelColumns));
+                 b.ifThen(b.lt(row, end), [&] { emitPanel(panel, row, b.sub(end, b.index(1))); });
+               });
+             });
 }
 
 /// The transpose of a square of vectors by exchanging off-diagonal blocks of
@@ -116,8 +118,9 @@ void AttentionNest::emitQueries() {
   Value factor = b.scalar(scale * log2e);
   if (scaleFactor)
     factor = b.mulf(factor, scaleFactor);
-  std::string label = "attention " + std::to_string(heads) + "x" + std::to_string(headDim);
-  b.parallel(label, b.mul(chunks, heads), [&](Value task) {
+  auto [work, amounts] =
+      attentionWork(b, {heads, kvHeads, headDim, causal, cross, queryOffsets, keyOffsets});
+  b.parallel(work, amounts, b.mul(chunks, heads), [&](Value task) {
     Place place;
     place.strip = b.stackBuffer({tileRows, keyBlock});
     place.queries = b.stackBuffer({tileRows, headDim});
