@@ -81,7 +81,8 @@ double percent(int64_t part, int64_t whole) {
 }
 
 std::string rate(int64_t amount, int64_t time) {
-  return amount == 0 ? "" : fmt::format("{:.1f}", double(amount) / double(std::max<int64_t>(time, 1)));
+  return amount == 0 ? ""
+                     : fmt::format("{:.1f}", double(amount) / double(std::max<int64_t>(time, 1)));
 }
 
 std::string rowText(const Row &row, int64_t whole, size_t threads) {

@@ -26,8 +26,13 @@ constexpr tr_work attention = {.label = "attention 2x4",
                                .flops = {0, 0, 32},
                                .bytes = {0, 64, 0},
                                .fixed_bytes = 0};
-constexpr tr_work pooler = {.label = "copy", .layer = "pooler", .shape = "", .num_amounts = 0,
-                            .flops = {}, .bytes = {}, .fixed_bytes = 0};
+constexpr tr_work pooler = {.label = "copy",
+                            .layer = "pooler",
+                            .shape = "",
+                            .num_amounts = 0,
+                            .flops = {},
+                            .bytes = {},
+                            .fixed_bytes = 0};
 
 void pause(void *, int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
 
@@ -82,8 +87,8 @@ TEST(Profile, SaysWhatEveryLoopDid) {
   EXPECT_EQ(first["tasks"], 20);
   EXPECT_EQ(first["flops"], 320);
   EXPECT_EQ(first["bytes"], 5 * 48 + 160);
-  EXPECT_NEAR(first["gflops_per_second"].get<double>(), 320.0 / double(nanoseconds(spans[1]["dur"])),
-              6e-4);
+  EXPECT_NEAR(first["gflops_per_second"].get<double>(),
+              320.0 / double(nanoseconds(spans[1]["dur"])), 6e-4);
   EXPECT_EQ(second["layer"], "layer \"3\"");
   EXPECT_EQ(second["shape"], "sequences=2 tokens=5 pairs=13 heads=2 head_dim=4");
   EXPECT_EQ(second["flops"], 13 * 32);
@@ -127,8 +132,8 @@ TEST(Profile, SpansNest) {
 }
 
 TEST(Profile, Summary) {
-  // Two threads. A loop of 100 us: the worker comes 10 us late and is done 20 us early. One of 50 us
-  // without the worker. 10 us of the call are no loop.
+  // Two threads. A loop of 100 us: the worker comes 10 us late and is done 20 us early. One of 50
+  // us without the worker. 10 us of the call are no loop.
   ProfileRecord record;
   record.scopes.push_back({"call", 0, 160000});
   record.loops.push_back({&linear, "layer", {100000}, 4, 2, 0, 100000, 100000});

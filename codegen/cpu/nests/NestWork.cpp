@@ -7,7 +7,8 @@ using namespace mlir::transformer;
 Work transformer::rowWork(StringRef label, StringRef amount, int64_t width, int64_t rows,
                           Value parameter) {
   std::string text = std::to_string(width);
-  Work work{(label + " " + text).str(), "width=" + text, {{amount.str(), 0, rows * rowBytes(width)}}};
+  Work work{
+      (label + " " + text).str(), "width=" + text, {{amount.str(), 0, rows * rowBytes(width)}}};
   if (parameter)
     work.layer = layerOfParameter(parameter);
   return work;
@@ -47,9 +48,7 @@ std::pair<Work, Values> transformer::attentionWork(Emit &b, const AttentionSizes
     work.sizes += " kv_heads=" + std::to_string(sizes.kvHeads);
   if (sizes.causal)
     work.sizes += " causal";
-  auto last = [&](Value offsets) {
-    return b.load(offsets, b.sub(b.dim(offsets, 0), b.index(1)));
-  };
+  auto last = [&](Value offsets) { return b.load(offsets, b.sub(b.dim(offsets, 0), b.index(1))); };
   Values amounts;
   auto add = [&](Amount amount, Value value) {
     work.amounts.push_back(std::move(amount));
