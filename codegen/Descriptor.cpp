@@ -1,8 +1,6 @@
-//===- Descriptor.cpp - memrefs from raw pointers --------------------------===//
+//===- Descriptor.cpp - memrefs from raw pointers, constants ---------------===//
 #include "codegen/Descriptor.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
 
@@ -55,4 +53,16 @@ Value mlir::transformer::stringPointer(ImplicitLocOpBuilder &b, StringRef text) 
                                     b.getStringAttr(value));
   }
   return LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), name);
+}
+
+LLVM::GlobalOp mlir::transformer::emitConstant(ImplicitLocOpBuilder &b, ModuleOp module,
+                                               StringRef name, Type type, LLVM::Linkage linkage,
+                                               function_ref<Value(Value)> fill) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(module.getBody());
+  auto global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, linkage, name, Attribute());
+  b.createBlock(&global.getInitializerRegion());
+  Value value = LLVM::PoisonOp::create(b, type);
+  LLVM::ReturnOp::create(b, fill(value));
+  return global;
 }

@@ -1,7 +1,9 @@
-//===- Descriptor.h - memrefs from raw pointers ----------------------------===//
+//===- Descriptor.h - memrefs from raw pointers, constants -----------------===//
 #ifndef CODEGEN_DESCRIPTOR_H
 #define CODEGEN_DESCRIPTOR_H
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -15,6 +17,11 @@ Value memrefFromPointer(ImplicitLocOpBuilder &b, Value pointer, MemRefType type,
 /// A pointer to `text`, null-terminated, in a private global of the module that
 /// holds the builder's place. Equal texts share one global.
 Value stringPointer(ImplicitLocOpBuilder &b, StringRef text);
+
+/// A constant global at the end of the module; `fill` sets the fields of a
+/// value of `type`.
+LLVM::GlobalOp emitConstant(ImplicitLocOpBuilder &b, ModuleOp module, StringRef name, Type type,
+                            LLVM::Linkage linkage, function_ref<Value(Value)> fill);
 
 } // namespace mlir::transformer
 

@@ -11,8 +11,9 @@ namespace mlir::transformer {
 inline constexpr llvm::StringLiteral kFlopsAttr = "transformer.flops";
 
 /// Counts the matrix products of every entry point of a module of core ops, per
-/// unmasked token of each mask and per pair of query and key. Heads that read
-/// one token a sequence do not count.
+/// unmasked token of each mask, per row of it (heads that read one token a
+/// sequence; their linears are marked with kPerSequenceAttr) and per pair of
+/// query and key.
 void countFlops(ModuleOp module);
 
 } // namespace mlir::transformer

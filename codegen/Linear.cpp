@@ -1,6 +1,7 @@
 //===- Linear.cpp - a linear layer and what follows it, as linalg ---------===//
 #include "codegen/Linear.h"
 #include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
@@ -121,6 +122,21 @@ linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, Value
       });
 }
 
+/// The amount is the number of rows.
+DictionaryAttr linearWork(LinearChain chain, int64_t k, int64_t n) {
+  std::string columns = std::to_string(k), results = std::to_string(n);
+  Work work{"linear " + columns + "x" + results, "K=" + columns + " N=" + results, {}};
+  if (chain.activation)
+    work.label += " " + stringifyActivationKind(chain.activation.getKind()).str();
+  constexpr int64_t f32 = 4; // bytes
+  Amount rows{chain.linear->hasAttr(kPerSequenceAttr) ? "sequences" : "tokens", 2 * k * n,
+              f32 * (k + (chain.add ? 2 : 1) * n)};
+  work.amounts.push_back(rows);
+  work.fixedBytes = f32 * (k + (chain.linear.getBias() ? 1 : 0)) * n;
+  work.layer = layerOfParameter(chain.linear.getWeight());
+  return workAttr(chain.linear.getContext(), work);
+}
+
 } // namespace
 
 Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t nr) {
@@ -155,10 +171,7 @@ Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, 
 
   linalg::GenericOp root = emitEpilogue(b, chain, contraction.getResult(0), rows);
   root->setAttr(kEpilogueAttr, b.getUnitAttr());
-  std::string label = "linear " + std::to_string(k) + "x" + std::to_string(n);
-  if (chain.activation)
-    label += " " + stringifyActivationKind(chain.activation.getKind()).str();
-  root->setAttr(kLabelAttr, b.getStringAttr(label));
+  root->setAttr(kWorkAttr, linearWork(chain, k, n));
 
   auto flat = RankedTensorType::get({ShapedType::kDynamic, panels * nr}, f32);
   Value y = tensor::CollapseShapeOp::create(b, flat, root.getResult(0),

@@ -19,8 +19,8 @@ inline constexpr llvm::StringLiteral kLoopOverKBlocks = "transformer.k_blocks";
 /// On the outermost of these: how many k the register tile has gone through
 /// before it, if any.
 inline constexpr llvm::StringLiteral kBefore = "transformer.k_before";
-/// What the work is called in a profile.
-inline constexpr llvm::StringLiteral kLabelAttr = "transformer.label";
+/// Marks linears on one row a sequence instead of one a token (countFlops).
+inline constexpr llvm::StringLiteral kPerSequenceAttr = "transformer.per_sequence";
 
 /// A `linear` and the elementwise ops behind it that become its epilogue: an
 /// activation, then the addition of a residual, each the only use of the value

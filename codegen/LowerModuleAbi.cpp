@@ -278,16 +278,17 @@ private:
                            b.getStringAttr(text));
     auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {pointer, pointer});
     auto tableType = LLVM::LLVMArrayType::get(pair, functions.size());
-    emitGlobal("transformer.functions", tableType, LLVM::Linkage::Internal, [&](Value value) {
+    auto fillTable = [&](Value value) {
       for (auto [i, both] : llvm::enumerate(functions)) {
         value = set(value, LLVM::AddressOfOp::create(b, both.first), {int64_t(i), 0});
         value = set(value, LLVM::AddressOfOp::create(b, both.second), {int64_t(i), 1});
       }
       return value;
-    });
+    };
+    emitConstant(b, module, "transformer.functions", tableType, LLVM::Linkage::Internal, fillTable);
     auto type =
         LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, pointer, i64, pointer, i64});
-    emitGlobal("transformer_module", type, LLVM::Linkage::External, [&](Value value) {
+    auto fillModule = [&](Value value) {
       auto constant = [&](Type t, int64_t v) -> Value {
         return LLVM::ConstantOp::create(b, t, b.getIntegerAttr(t, v));
       };
@@ -297,20 +298,12 @@ private:
       value = set(value, constant(i64, text.size()), {3});
       value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.functions"), {4});
       return set(value, constant(i64, functions.size()), {5});
-    });
+    };
+    emitConstant(b, module, "transformer_module", type, LLVM::Linkage::External, fillModule);
   }
 
   Value set(Value aggregate, Value value, ArrayRef<int64_t> position) {
     return LLVM::InsertValueOp::create(b, aggregate, value, position);
-  }
-
-  void emitGlobal(StringRef name, Type type, LLVM::Linkage linkage,
-                  llvm::function_ref<Value(Value)> fill) {
-    OpBuilder::InsertionGuard guard(b);
-    auto global = LLVM::GlobalOp::create(b, type, true, linkage, name, Attribute());
-    b.createBlock(&global.getInitializerRegion());
-    Value value = LLVM::PoisonOp::create(b, type);
-    LLVM::ReturnOp::create(b, fill(value));
   }
 
   /// Only `transformer_module` is visible outside.

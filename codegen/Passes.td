@@ -42,7 +42,8 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
     live in registers.
   }];
   let options = [Option<"arch", "arch", "std::string", "\"native\"", "Target whose description gives the tile sizes">];
-  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
+  let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
@@ -113,7 +114,8 @@ def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::Module
     a parallel loop it becomes plain loops. LLVM vectorises them. Fails if a
     linalg op is left.
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+  let dependentDialects = ["::mlir::transformer::kernel::KernelDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
 }
 
 def PlanMemory : Pass<"transformer-plan-memory", "::mlir::ModuleOp"> {
@@ -134,9 +136,9 @@ def OutlineParallel : Pass<"transformer-cpu-outline-parallel", "::mlir::ModuleOp
   let summary = "scf.forall to calls of the runtime's tr_parallel_for";
   let description = [{
     The body of every `scf.forall` becomes a function of a context and an index;
-    the values it captures travel in a struct on the caller's stack. The string
-    attribute `transformer.label` of the loop names the work in profiles. Calls
-    with `transformer.scope` name the layer to the profiler. Fails if a
+    the values it captures travel in a struct on the caller's stack. What a
+    `transformer_kernel.work` in the body says becomes a constant for the
+    runtime's profiles; its amounts are stored on the stack. Calls with `transformer.scope` name the layer to the profiler. Fails if a
     `scf.forall` is left.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];

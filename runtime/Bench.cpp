@@ -2,6 +2,7 @@
 #include "runtime/Bench.h"
 
 #include "runtime/Error.h"
+#include "runtime/Profile.h"
 
 #include <algorithm>
 #include <chrono>
@@ -59,6 +60,7 @@ int64_t sum(const std::vector<int64_t> &values) {
 } // namespace
 
 TensorMap randomInputs(const EntryInfo &entry, const std::vector<int64_t> &lengths) {
+  ProfileScope scope("random inputs");
   Random random;
   TensorMap inputs;
   auto rows = static_cast<int64_t>(lengths.size());
@@ -100,6 +102,8 @@ double countFlops(const Call &call) {
     total += perToken * double(sum(rowCounts(call, *call.entry->findInput(name))));
   if (flops.perTokenOf.empty())
     total = flops.perToken * double(countTokens(call));
+  for (const auto &[name, perSequence] : flops.perSequenceOf)
+    total += perSequence * double(rowCounts(call, *call.entry->findInput(name)).size());
   for (const AttentionFlops &attention : flops.attention) {
     std::vector<int64_t> queries = rowCounts(call, *call.entry->findInput(attention.queries));
     std::vector<int64_t> keys = rowCounts(call, *call.entry->findInput(attention.keys));
@@ -126,8 +130,10 @@ BenchResult bench(Program &program, Call &call, int repeat) {
   std::sort(times.begin(), times.end());
   size_t half = times.size() / 2;
   double median = times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
-  return {median, times.front(), times.back(), countTokens(call),
-          median > 0 ? countFlops(call) / (median * 1e6) : 0};
+  double flops = countFlops(call);
+  return {median,       times.front(),
+          times.back(), countTokens(call),
+          flops,        median > 0 ? flops / (median * 1e6) : 0};
 }
 
 } // namespace transformer::runtime

@@ -21,7 +21,8 @@ double countFlops(const Call &call);
 struct BenchResult {
   double medianMs, minMs, maxMs;
   int64_t tokens;
-  double gflops; // 1e9 operations a second at the median
+  double flops;  // floating point operations of a run
+  double gflops; // 1e9 of them a second at the median
 };
 
 /// Runs `call` twice to warm up, then `repeat` (>= 1) times.

@@ -3,6 +3,7 @@
 
 #include "runtime/AtomicFile.h"
 #include "runtime/Error.h"
+#include "runtime/Profile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -91,6 +92,7 @@ std::optional<EmbeddedWeights> findEmbeddedWeights(const std::string &path) {
 }
 
 Checkpoint Checkpoint::open(const std::string &path) {
+  ProfileScope scope("open weights");
   Checkpoint result;
   result.name = path;
   std::string target = path;

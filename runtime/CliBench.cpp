@@ -49,8 +49,8 @@ void runBench(const Session &session, const BenchOptions &options) {
   BenchResult result = bench(program, call, options.repeat);
   std::string object = fmt::format(
       "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
-      "\"gflops\": {:.3f}}}\n",
-      result.medianMs, result.minMs, result.maxMs, result.tokens, result.gflops);
+      "\"flops\": {:.0f}, \"gflops\": {:.3f}}}\n",
+      result.medianMs, result.minMs, result.maxMs, result.tokens, result.flops, result.gflops);
   if (options.json && options.jsonPath.empty()) {
     writeOut(object);
     return;

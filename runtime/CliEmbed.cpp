@@ -2,6 +2,7 @@
 #include "runtime/Embedder.h"
 #include "runtime/Error.h"
 #include "runtime/Npy.h"
+#include "runtime/Profile.h"
 #include "runtime/Safetensors.h"
 #include "runtime/Session.h"
 #include "runtime/TensorFiles.h"
@@ -22,6 +23,7 @@ struct EmbedOptions {
 
 /// {"text": "...", "embedding": [...]} a line.
 std::string jsonLines(const std::vector<std::string> &texts, const Tensor &vectors) {
+  ProfileScope scope("write vectors");
   std::string result;
   int64_t width = vectors.shape()[1];
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -48,6 +50,7 @@ std::string rankings(const EmbedOptions &options, const std::vector<std::string>
 }
 
 void writeVectors(const std::string &path, Tensor vectors) {
+  ProfileScope scope("write vectors");
   if (path.size() > 4 && path.compare(path.size() - 4, 4, ".npy") == 0) {
     writeNpy(path, vectors);
   } else {

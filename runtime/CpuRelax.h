@@ -1,16 +1,18 @@
-//===- CpuRelax.h - a pause between two looks at a variable -----*- C++ -*-===//
+//===- CpuRelax.h - the pause of a spinning thread --------------*- C++ -*-===//
 #ifndef TRANSFORMER_RUNTIME_CPURELAX_H
 #define TRANSFORMER_RUNTIME_CPURELAX_H
 
 namespace transformer::runtime {
 
-/// Tells the processor that this thread waits in a loop, so that it saves energy and leaves its
-/// units to the core's other thread.
+/// Tells the CPU that this thread polls memory: it saves power, and leaves the core to the other
+/// hardware thread.
 inline void cpuRelax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  __asm__ volatile("yield");
+  asm volatile("yield" ::: "memory");
+#else
+#error "no pause instruction known for this CPU"
 #endif
 }
 

@@ -202,10 +202,13 @@ FlopsInfo parseFlops(const Field &field, const EntryInfo &entry) {
   FlopsInfo result;
   if (field.has("per_token"))
     result.perToken = field["per_token"].number();
-  if (field.has("per_token_of"))
-    for (const auto &[name, value] : field["per_token_of"].raw().items())
-      result.perTokenOf[input(Field(json(name), "per_token_of"))] =
-          Field(value, "per_token_of").number();
+  auto counts = [&](const char *key, std::map<std::string, double> &result) {
+    if (field.has(key))
+      for (const auto &[name, value] : field[key].raw().items())
+        result[input(Field(json(name), key))] = Field(value, key).number();
+  };
+  counts("per_token_of", result.perTokenOf);
+  counts("per_sequence_of", result.perSequenceOf);
   if (field.has("attention"))
     field["attention"].each([&](const Field &item) {
       result.attention.push_back({input(item["queries"]), input(item["keys"]),

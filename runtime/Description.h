@@ -80,8 +80,9 @@ struct AttentionFlops {
 };
 
 struct FlopsInfo {
-  double perToken = 0;                      // of the first mask
-  std::map<std::string, double> perTokenOf; // per mask input
+  double perToken = 0;                         // of the first mask
+  std::map<std::string, double> perTokenOf;    // per mask input
+  std::map<std::string, double> perSequenceOf; // for each row of a mask input
   std::vector<AttentionFlops> attention;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/Embedder.h"
 
 #include "runtime/Error.h"
+#include "runtime/Profile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,13 +36,19 @@ Embedder::Embedder(Program &program, const Tokenizer &tokenizer)
     info.maxLength = std::min(info.maxLength.value_or(*ids->maxLength), *ids->maxLength);
 }
 
-Tensor Embedder::embed(const std::vector<std::string> &texts) {
+std::vector<Encoding> Embedder::encode(const std::vector<std::string> &texts) const {
+  ProfileScope scope("tokenize");
   std::vector<Encoding> encodings;
   for (const std::string &text : texts) {
     encodings.push_back(tokenizer.encode(text, info.maxLength));
     if (encodings.back().ids.empty())
       fail("text {} has no tokens: \"{}\"", encodings.size(), printable(text, 40));
   }
+  return encodings;
+}
+
+Tensor Embedder::embed(const std::vector<std::string> &texts) {
+  std::vector<Encoding> encodings = encode(texts);
   const Dimension &width = entry.outputs[output].shape[2];
   if (!width.name.empty())
     fail("{}: the width of last_hidden_state is not static", program.module().path());
@@ -83,6 +90,7 @@ void Embedder::embedBatch(const std::vector<Encoding> &encodings, const size_t *
     inputs["token_type_ids"] = std::move(types);
   Call call = program.prepare(entry.name, std::move(inputs));
   program.execute(call);
+  ProfileScope scope("pool");
   const Tensor &hidden = call.outputs[output];
   int64_t width = hidden.shape()[2];
   for (int64_t row = 0; row < rows; ++row)

@@ -2,6 +2,7 @@
 #include "runtime/Inputs.h"
 
 #include "runtime/Error.h"
+#include "runtime/Profile.h"
 
 #include <cstring>
 
@@ -256,6 +257,7 @@ std::string inputNames(const EntryInfo &entry) {
 }
 
 Call prepareCall(const EntryInfo &entry, TensorMap given) {
+  ProfileScope scope("prepare call");
   return Preparation(entry, std::move(given)).prepare();
 }
 

@@ -65,7 +65,7 @@ Call Program::prepare(const std::string &entry, TensorMap inputs) const {
 }
 
 void Program::execute(Call &call) {
-  ProfileScope scope("call");
+  ProfileScope scope("call", call.entry->name.c_str());
   std::vector<tr_tensor> io;
   auto add = [&](Tensor &tensor) {
     tr_tensor item{tensor.data<void>(), {1, 1, 1, 1}};

@@ -18,8 +18,9 @@ extern "C" {
 #endif
 
 #define TR_MODULE_MAGIC 0x524D5254u /* "TRMR" */
-#define TR_ABI_VERSION 1u
+#define TR_ABI_VERSION 2u
 #define TR_MAX_RANK 4
+#define TR_MAX_AMOUNTS 4
 
 /// A dense row-major tensor in memory. `data` is 64-byte aligned; sizes beyond the rank are 1.
 typedef struct {
@@ -58,13 +59,29 @@ typedef struct {
 
 typedef void (*tr_task_fn)(void *context, int64_t index);
 
-/// Calls task(context, i) once for every 0 <= i < count, on the host's
-/// threads, and returns when all calls have returned. `label` names the work
-/// in a profile (a static string, for example "linear 768x3072 gelu").
-void tr_parallel_for(tr_task_fn task, void *context, int64_t count, const char *label);
+/// What a parallel loop does, for profiles: constant data of the module. Amounts
+/// are what is known only when the loop starts: tokens, sequences, pairs of
+/// query and key.
+typedef struct {
+  const char *label;   /* what the work is, for example "linear 768x3072 gelu" */
+  const char *layer;   /* the layer, where the work itself knows it; null: tr_scope's */
+  const char *shape;   /* for example "tokens={} K=768 N=3072": each {} stands for an amount */
+  int64_t num_amounts; /* at most TR_MAX_AMOUNTS */
+  int64_t flops[TR_MAX_AMOUNTS]; /* floating point operations for each one of an amount */
+  int64_t bytes[TR_MAX_AMOUNTS]; /* bytes of tensors read and written for each one of an amount */
+  int64_t fixed_bytes;           /* and whatever the amounts are: weights */
+} tr_work;
 
-/// Names the layer that the following work belongs to (a static string; null
-/// ends it). Only the calling thread of an entry point uses it.
+/// Calls task(context, i) once for every 0 <= i < count, on the host's
+/// threads, and returns when all calls have returned. `work` (static, may be
+/// null) and its `amounts` (read during the call only) say in a profile what
+/// was done.
+void tr_parallel_for(tr_task_fn task, void *context, int64_t count, const tr_work *work,
+                     const int64_t *amounts);
+
+/// Names the layer that the following work belongs to (a static string; null:
+/// back to the entry point itself). Only the calling thread of an entry point
+/// uses it.
 void tr_scope(const char *name);
 
 #ifdef __cplusplus

@@ -2,12 +2,10 @@
 #include "runtime/Profile.h"
 
 #include "runtime/AtomicFile.h"
-#include "runtime/Error.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/ProfileRecord.h"
 
 #include <chrono>
-#include <vector>
+#include <cstdio>
 
 namespace transformer::runtime {
 
@@ -15,78 +13,101 @@ bool detail::profileOn = false;
 
 namespace {
 
-struct Span {
-  const char *label;
-  const char *layer;
-  double begin, end; // microseconds
-  int64_t count;     // tasks of the loop, -1 when it is none
-};
-
-struct alignas(64) ThreadSpans {
-  std::vector<Span> spans;
-};
-
-std::vector<ThreadSpans> recorded;
+ProfileRecord record;
 std::chrono::steady_clock::time_point origin;
-const char *currentLayer = nullptr; // set by tr_scope; only changes between loops
+const char *scopeLayer = nullptr; // set by ProfileScope
+const char *workLayer = nullptr;  // set by tr_scope
 
-std::string quoted(const char *text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+constexpr tr_work unnamed = {.label = "unnamed",
+                             .layer = nullptr,
+                             .shape = "",
+                             .num_amounts = 0,
+                             .flops = {},
+                             .bytes = {},
+                             .fixed_bytes = 0};
+
+int64_t sum(const LoopRecord &loop, const int64_t *perAmount) {
+  int64_t total = 0;
+  for (int64_t i = 0; i < loop.work->num_amounts; ++i)
+    total += perAmount[i] * loop.amounts[i];
+  return total;
 }
 
 } // namespace
 
+int64_t flopsOf(const LoopRecord &loop) { return sum(loop, loop.work->flops); }
+
+int64_t bytesOf(const LoopRecord &loop) {
+  return sum(loop, loop.work->bytes) + loop.work->fixed_bytes;
+}
+
 void startProfile(int threads) {
-  recorded.assign(static_cast<size_t>(threads), {});
-  for (ThreadSpans &thread : recorded)
-    thread.spans.reserve(4096);
+  record = {};
+  record.shares.resize(static_cast<size_t>(threads) - 1);
+  // Memory that is there does not disturb the first loops.
+  constexpr size_t expected = 8192;
+  record.loops.reserve(expected);
+  for (auto &shares : record.shares)
+    shares.reserve(expected);
   origin = std::chrono::steady_clock::now();
   detail::profileOn = true;
 }
 
-double profileNow() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - origin)
+int64_t profileNow() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              origin)
       .count();
 }
 
-void profileSpan(int thread, const char *label, double begin, double end, int64_t count) {
-  recorded[static_cast<size_t>(thread)].spans.push_back({label, currentLayer, begin, end, count});
+void profileLoopBegin(const tr_work *work, const int64_t *amounts, int64_t tasks) {
+  LoopRecord loop = {};
+  loop.work = work ? work : &unnamed;
+  loop.layer = loop.work->layer ? loop.work->layer : workLayer ? workLayer : scopeLayer;
+  for (int64_t i = 0; i < loop.work->num_amounts; ++i)
+    loop.amounts[i] = amounts[i];
+  loop.tasks = loop.taken = tasks;
+  loop.begin = profileNow();
+  record.loops.push_back(loop);
 }
 
-ProfileScope::ProfileScope(const char *label)
-    : label(label), begin(profiling() ? profileNow() : 0) {}
+void profileLoopEnd() {
+  LoopRecord &loop = record.loops.back();
+  loop.end = profileNow();
+  if (loop.busyEnd == 0) // it ran on this thread alone
+    loop.busyEnd = loop.end;
+}
+
+void profileShare(int thread, int64_t begin, int64_t end, int64_t tasks) {
+  if (thread != 0) {
+    record.shares[static_cast<size_t>(thread) - 1].push_back(
+        {record.loops.size() - 1, tasks, begin, end});
+    return;
+  }
+  record.loops.back().taken = tasks;
+  record.loops.back().busyEnd = end;
+}
+
+ProfileScope::ProfileScope(const char *label, const char *layer)
+    : label(label), outerLayer(scopeLayer), begin(profiling() ? profileNow() : 0) {
+  if (layer)
+    scopeLayer = layer;
+}
 
 ProfileScope::~ProfileScope() {
+  scopeLayer = outerLayer;
   if (profiling())
-    profileSpan(0, label, begin, profileNow(), -1);
+    record.scopes.push_back({label, begin, profileNow()});
 }
 
 void writeProfile(const std::string &path) {
   detail::profileOn = false;
   AtomicFile file(path);
-  std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
-  for (size_t thread = 0; thread < recorded.size(); ++thread) {
-    text += fmt::format("{{\"ph\": \"M\", \"pid\": 1, \"tid\": {}, \"name\": \"thread_name\", "
-                        "\"args\": {{\"name\": \"{}\"}}}}",
-                        thread, thread == 0 ? "caller" : fmt::format("worker {}", thread));
-    for (const Span &span : recorded[thread].spans) {
-      text += fmt::format(
-          ",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": {}, \"ts\": {:.3f}, "
-          "\"dur\": {:.3f}, \"args\": {{",
-          thread, quoted(span.label ? span.label : "unnamed"), span.begin, span.end - span.begin);
-      if (span.count >= 0)
-        text += fmt::format("\"layer\": {}, \"tasks\": {}, \"threads\": {}",
-                            quoted(span.layer ? span.layer : ""), span.count, recorded.size());
-      text += "}}";
-    }
-    text += thread + 1 == recorded.size() ? "\n" : ",\n";
-    file.write(text);
-    text.clear();
-  }
-  file.write("]}\n");
+  file.write(traceText(record));
   file.commit();
+  std::string table = summaryText(record);
+  std::fwrite(table.data(), 1, table.size(), stderr);
 }
 
 } // namespace transformer::runtime
 
-extern "C" void tr_scope(const char *name) { transformer::runtime::currentLayer = name; }
+extern "C" void tr_scope(const char *name) { transformer::runtime::workLayer = name; }

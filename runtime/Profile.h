@@ -1,7 +1,7 @@
 //===- Profile.h - where the time goes --------------------------*- C++ -*-===//
 //
-// With profiling on, every parallel loop leaves a span on its caller and one
-// on each worker. Off, it costs one test of a flag a loop.
+// With profiling on, every parallel loop leaves a record on its caller and each
+// thread's share of it one on that thread. Off, it costs a test of a flag a loop.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TRANSFORMER_RUNTIME_PROFILE_H
@@ -13,7 +13,7 @@
 
 namespace transformer::runtime {
 
-/// Starts recording spans for a pool of `threads` threads.
+/// Starts recording for a pool of `threads` threads.
 void startProfile(int threads);
 
 namespace detail {
@@ -23,26 +23,35 @@ extern bool profileOn;
 /// True between startProfile and writeProfile.
 inline bool profiling() { return detail::profileOn; }
 
-/// Microseconds since the profile started.
-double profileNow();
+/// Nanoseconds since the profile started.
+int64_t profileNow();
 
-/// Records that `thread` (0: the caller) worked on `label` (a static string, may be null) from
-/// `begin` to `end` microseconds, in a loop of `count` tasks. Each thread only names itself.
-void profileSpan(int thread, const char *label, double begin, double end, int64_t count);
+/// Around a loop of `tasks` tasks, on its caller's thread. `work` is static, may be null, and then
+/// `amounts` too.
+void profileLoopBegin(const tr_work *work, const int64_t *amounts, int64_t tasks);
+void profileLoopEnd();
 
-/// Names a span of the calling thread that is no parallel loop (reading weights, a whole call);
-/// ends with the object. `label` is a static string.
+/// Records that `thread` (0: the caller) took `tasks` tasks of the loop at hand, from `begin` to
+/// `end` (profileNow). Each thread only names itself, and ends before the loop does.
+void profileShare(int thread, int64_t begin, int64_t end, int64_t tasks);
+
+/// Names a span of the calling thread that is no parallel loop (reading weights, a call of an entry
+/// point); ends with the object. `label` is a static string. `layer`, if given, is the layer of the
+/// loops inside that name none; it must live until writeProfile.
 class ProfileScope {
 public:
-  explicit ProfileScope(const char *label);
+  explicit ProfileScope(const char *label, const char *layer = nullptr);
   ~ProfileScope();
+  ProfileScope(const ProfileScope &) = delete;
+  ProfileScope &operator=(const ProfileScope &) = delete;
 
 private:
-  const char *label;
-  double begin;
+  const char *label, *outerLayer;
+  int64_t begin;
 };
 
-/// Stops recording and writes Chrome's trace event format (chrome://tracing, ui.perfetto.dev).
+/// Stops recording, writes Chrome's trace event format (chrome://tracing, ui.perfetto.dev) and
+/// prints a table by label to standard error.
 void writeProfile(const std::string &path);
 
 } // namespace transformer::runtime

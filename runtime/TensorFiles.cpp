@@ -4,6 +4,7 @@
 #include "runtime/Checkpoint.h"
 #include "runtime/Error.h"
 #include "runtime/Npy.h"
+#include "runtime/Profile.h"
 #include "runtime/Safetensors.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ Spec parseSpec(const std::string &text) {
 } // namespace
 
 TensorMap readTensors(const std::vector<std::string> &specs) {
+  ProfileScope scope("read tensors");
   TensorMap result;
   auto add = [&](const std::string &name, Tensor tensor, const std::string &path) {
     if (!result.emplace(name, std::move(tensor)).second)
@@ -61,6 +63,7 @@ void checkOutputSpecs(const std::vector<std::string> &specs,
 }
 
 void writeTensors(const std::vector<std::string> &specs, const TensorMap &tensors) {
+  ProfileScope scope("write tensors");
   std::vector<std::string> names;
   for (const auto &[name, tensor] : tensors)
     names.push_back(name);

@@ -21,49 +21,103 @@
 namespace transformer::runtime {
 namespace {
 
-/// How long a thread watches before it sleeps (a worker) or gives its CPU away (the caller).
-constexpr auto spinTime = std::chrono::microseconds(30);
+using Clock = std::chrono::steady_clock;
 
 /// True while this thread runs a task: a loop inside a task runs on this thread alone.
 thread_local bool insideTask = false;
 
-template <typename Condition> bool spinUntil(Condition condition) {
-  auto start = std::chrono::steady_clock::now();
-  for (;;) {
-    for (int i = 0; i < 64; ++i) {
-      if (condition())
-        return true;
-      cpuRelax();
+/// How long a thread watches memory before it sleeps. A sleeper takes tens of microseconds to wake,
+/// so where the CPU is free watching pays even through gaps between loops; where other threads want
+/// the CPU, watching takes it from them.
+class Patience {
+public:
+  /// Watches until `condition` holds; false when it is time to sleep.
+  template <typename Condition> bool watch(Condition condition) {
+    auto start = Clock::now(), last = start;
+    for (;;) {
+      for (int i = 0; i < 32; ++i) {
+        if (condition()) {
+          limit = std::min(2 * limit, longest);
+          return true;
+        }
+        cpuRelax();
+      }
+      auto now = Clock::now();
+      bool lostCpu = now - last > interruption;
+      last = now;
+      if (lostCpu || now - start > limit) {
+        limit = lostCpu ? shortest : std::max(limit / 2, shortest);
+        return condition();
+      }
     }
-    if (std::chrono::steady_clock::now() - start > spinTime)
-      return condition();
   }
-}
 
-void futex(std::atomic<uint32_t> &word, int operation, uint32_t value) {
-  syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
-}
+private:
+  static constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(10);
+  static constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(160);
+  /// A step of watching takes about a microsecond; one that takes this long ran beside others.
+  static constexpr std::chrono::nanoseconds interruption = std::chrono::microseconds(100);
+  std::chrono::nanoseconds limit = longest;
+};
+
+/// A word to sleep on. Whoever changes what a sleeper waits for calls wake() afterwards; both sides
+/// use sequentially consistent operations, so either the sleeper sees the change or it is woken.
+class Bell {
+public:
+  template <typename Condition> void sleepUntil(Condition condition) {
+    sleepers.fetch_add(1);
+    for (;;) {
+      uint32_t seen = rung.load();
+      if (condition())
+        break;
+      futex(FUTEX_WAIT_PRIVATE, seen);
+    }
+    sleepers.fetch_sub(1);
+  }
+
+  /// Wakes at most `most` sleepers; costs a load when there are none.
+  void wake(int most) {
+    if (sleepers.load() == 0)
+      return;
+    rung.fetch_add(1);
+    futex(FUTEX_WAKE_PRIVATE, static_cast<uint32_t>(most));
+  }
+
+private:
+  void futex(int operation, uint32_t value) {
+    syscall(SYS_futex, &rung, operation, value, nullptr, nullptr, 0);
+  }
+
+  std::atomic<uint32_t> rung{0};
+  std::atomic<int> sleepers{0};
+};
 
 /// The tasks [first, end) that are left of a thread's share of a loop, in one word.
 struct alignas(64) Share {
-  std::atomic<uint64_t> left{0};
+  std::atomic<uint64_t> range{0};
 
-  static uint64_t pack(uint64_t first, uint64_t end) { return first << 32 | end; }
+  void set(uint64_t first, uint64_t end) {
+    range.store(first << 32 | end, std::memory_order_relaxed);
+  }
 
   /// Takes the first task, or the last one; -1 when none is left.
   int64_t take(bool front) {
-    uint64_t seen = left.load(std::memory_order_relaxed);
+    uint64_t seen = range.load(std::memory_order_relaxed);
     for (;;) {
       uint64_t first = seen >> 32, end = seen & UINT32_MAX;
       if (first >= end)
         return -1;
-      uint64_t rest = front ? pack(first + 1, end) : pack(first, end - 1);
-      if (left.compare_exchange_weak(seen, rest, std::memory_order_relaxed))
+      uint64_t rest = front ? (first + 1) << 32 | end : first << 32 | (end - 1);
+      if (range.compare_exchange_weak(seen, rest, std::memory_order_relaxed))
         return static_cast<int64_t>(front ? first : end - 1);
     }
   }
 };
 
+/// One loop at a time. `left` counts the tasks that nobody has taken, below zero when a thread came
+/// in vain. A loop's fields stay as they are until all its tasks have been reported done: who holds
+/// a task may read them, whichever loop it was called for, and nobody waits for a worker that came
+/// late.
 class Pool {
 public:
   ~Pool() { stop(); }
@@ -75,7 +129,7 @@ public:
     shares = std::make_unique<Share[]>(static_cast<size_t>(count));
     try {
       for (int i = 1; i < count; ++i)
-        workers.emplace_back([this, i, seen = epoch.load()] { serve(i, seen); });
+        workers.emplace_back([this, i] { serve(i); });
     } catch (const std::system_error &) {
       int started = size();
       stop();
@@ -83,35 +137,22 @@ public:
     }
   }
 
-  void run(tr_task_fn function, void *data, int64_t number, const char *name) {
+  void run(tr_task_fn function, void *data, int64_t number) {
     task = function;
     context = data;
-    count = number;
-    label = name;
     divide(number);
-    open.store(true);
-    announce();
-    take(0);
-    // Waits only for workers that came; one that the system has not woken yet finds it closed.
-    open.store(false);
-    auto finished = [this] { return active.load() == 0; };
-    if (!spinUntil(finished))
-      while (!finished())
-        sched_yield();
+    left.store(number);
+    work.wake(static_cast<int>(std::min<int64_t>(number - 1, INT_MAX)));
+    expected += static_cast<uint64_t>(number - take(0));
+    auto finished = [&] { return done.load() == expected; };
+    if (!finished() && !patience.watch(finished))
+      completion.sleepUntil(finished);
   }
 
 private:
-  void announce() {
-    epoch.fetch_add(1);
-    if (sleepers.load() != 0)
-      futex(epoch, FUTEX_WAKE_PRIVATE, INT_MAX);
-  }
-
   void stop() {
-    if (workers.empty())
-      return;
     stopping = true;
-    announce();
+    work.wake(INT_MAX);
     for (std::thread &worker : workers)
       worker.join();
     workers.clear();
@@ -123,59 +164,64 @@ private:
   void divide(int64_t number) {
     auto parts = static_cast<uint64_t>(size()), tasks = static_cast<uint64_t>(number);
     for (uint64_t i = 0; i < parts; ++i)
-      shares[i].left.store(Share::pack(tasks * i / parts, tasks * (i + 1) / parts),
-                           std::memory_order_relaxed);
+      shares[i].set(tasks * i / parts, tasks * (i + 1) / parts);
   }
 
-  /// Runs this thread's share, then what is left of the others', from its end; returns how many.
-  int64_t take(int thread) {
-    insideTask = true;
-    int64_t taken = 0;
-    for (int i = 0, parts = size(); i < parts; ++i) {
+  /// The index of a task for this thread, or -1 when none is left: the next of its own share, then
+  /// the last of another's. Who counts `left` down from above zero owns one of the tasks that the
+  /// shares still hold; shares that it finds empty stay so, so one round finds it.
+  int64_t claim(int thread) {
+    if (left.fetch_sub(1) <= 0)
+      return -1;
+    for (int i = 0, parts = size();; ++i) {
       Share &share = shares[static_cast<size_t>((thread + i) % parts)];
-      for (int64_t index; (index = share.take(i == 0)) >= 0; ++taken)
-        task(context, index);
+      if (int64_t index = share.take(/*front=*/i == 0); index >= 0)
+        return index;
     }
+  }
+
+  /// Runs tasks until none is left; returns how many.
+  int64_t take(int thread) {
+    int64_t index = claim(thread), taken = 0;
+    if (index < 0 && thread != 0)
+      return 0; // perhaps no loop is there
+    int64_t begin = profiling() ? profileNow() : 0;
+    insideTask = true;
+    for (; index >= 0; ++taken)
+      task(context, index), index = claim(thread);
     insideTask = false;
+    if (profiling())
+      profileShare(thread, begin, profileNow(), taken);
     return taken;
   }
 
-  void serve(int thread, uint32_t seen) {
+  void serve(int thread) {
+    Patience patience;
+    auto called = [this] { return left.load() > 0 || stopping.load(); };
     for (;;) {
-      auto called = [&] { return epoch.load() != seen; };
-      if (!spinUntil(called)) {
-        sleepers.fetch_add(1);
-        while (!called())
-          futex(epoch, FUTEX_WAIT_PRIVATE, seen);
-        sleepers.fetch_sub(1);
-      }
-      seen = epoch.load();
+      if (!patience.watch(called))
+        work.sleepUntil(called);
       if (stopping.load())
         return;
-      // The order matters: who counts itself first and then finds the loop open is waited for, so
-      // the loop's fields stay as they are until it has left.
-      active.fetch_add(1);
-      if (open.load())
-        help(thread);
-      active.fetch_sub(1);
+      // Tasks of the next loop may follow those of this one only after they have been reported.
+      if (int64_t taken = take(thread)) {
+        done.fetch_add(static_cast<uint64_t>(taken));
+        completion.wake(1);
+      }
     }
   }
 
-  void help(int thread) {
-    double begin = profiling() ? profileNow() : 0;
-    if (take(thread) != 0 && profiling())
-      profileSpan(thread, label, begin, profileNow(), count);
-  }
-
-  std::unique_ptr<Share[]> shares; // one a thread
-  alignas(64) std::atomic<int> active{0};
-  alignas(64) std::atomic<uint32_t> epoch{0};
-  std::atomic<int> sleepers{0};
-  std::atomic<bool> open{false}, stopping{false};
-  alignas(64) tr_task_fn task = nullptr;
+  // One cache line goes from the caller to a worker when a loop starts, one back when it ends.
+  alignas(64) std::atomic<int64_t> left{0};
+  tr_task_fn task = nullptr;
   void *context = nullptr;
-  int64_t count = 0;
-  const char *label = nullptr;
+  std::unique_ptr<Share[]> shares; // one a thread
+  alignas(64) std::atomic<uint64_t> done{0}; // tasks that workers have done, of all loops
+  Bell completion;
+  alignas(64) Bell work;
+  std::atomic<bool> stopping{false};
+  alignas(64) uint64_t expected = 0; // what `done` will be
+  Patience patience;
   std::vector<std::thread> workers;
 };
 
@@ -215,16 +261,18 @@ int threads() { return pool.size(); }
 
 } // namespace transformer::runtime
 
-extern "C" void tr_parallel_for(tr_task_fn task, void *context, int64_t count, const char *label) {
+extern "C" void tr_parallel_for(tr_task_fn task, void *context, int64_t count, const tr_work *work,
+                                const int64_t *amounts) {
   using namespace transformer::runtime;
   bool traced = profiling() && !insideTask;
-  double begin = traced ? profileNow() : 0;
+  if (traced)
+    profileLoopBegin(work, amounts, count);
   if (count <= 1 || count > UINT32_MAX || insideTask || pool.size() == 1) {
     for (int64_t i = 0; i < count; ++i)
       task(context, i);
   } else {
-    pool.run(task, context, count, label);
+    pool.run(task, context, count);
   }
   if (traced)
-    profileSpan(0, label, begin, profileNow(), count);
+    profileLoopEnd();
 }

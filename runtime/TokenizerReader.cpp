@@ -2,6 +2,7 @@
 #include "runtime/AtomicFile.h"
 #include "runtime/Checkpoint.h"
 #include "runtime/Error.h"
+#include "runtime/Profile.h"
 #include "runtime/Tokenizer.h"
 #include "runtime/Unicode.h"
 
@@ -215,6 +216,7 @@ private:
 };
 
 Tokenizer Tokenizer::parse(const std::string &name, const std::string &text) {
+  ProfileScope scope("read tokenizer");
   return TokenizerReader(name).read(text);
 }
 

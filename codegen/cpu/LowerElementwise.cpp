@@ -1,7 +1,8 @@
 //===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,6 +18,29 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
+
+/// The amount is the number of rows: of the first dimension's indices.
+DictionaryAttr elementwiseWork(linalg::LinalgOp op) {
+  Work work{op->getName().stripDialect().str(), "", {{"rows"}}};
+  if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
+    work.label = "elementwise " + generic.getBody()->front().getName().stripDialect().str();
+  int64_t width = 1;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type || !type.getElementType().isIntOrFloat())
+      continue;
+    int64_t bytes = type.getElementTypeBitWidth() / 8, elements = 1;
+    for (int64_t size : type.getShape())
+      elements *= ShapedType::isDynamic(size) ? 1 : size;
+    bool hasRows = op.getMatchingIndexingMap(&operand).isFunctionOfDim(0);
+    if (hasRows && !type.isDynamicDim(0)) // each row's share
+      elements /= type.getDimSize(0);
+    (hasRows ? work.amounts[0].bytes : work.fixedBytes) += bytes * elements;
+    width = std::max(width, elements);
+  }
+  work.sizes = "width=" + std::to_string(width);
+  return workAttr(op.getContext(), work);
+}
 
 /// Rows of a parallel task: enough work to pay for its dispatch.
 constexpr int64_t kRowsPerTask = 16;
@@ -64,9 +88,13 @@ private:
     auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);
     if (failed(tiled))
       return op->emitOpError("could not be divided into tasks");
-    if (!tiled->loops.empty())
-      tiled->loops.front()->setAttr(kLabelAttr,
-                                    rewriter.getStringAttr(op->getName().stripDialect()));
+    if (!tiled->loops.empty()) {
+      auto loop = cast<scf::ForallOp>(tiled->loops.front());
+      rewriter.setInsertionPoint(loop);
+      Value rows =
+          getValueOrCreateConstantIndexOp(rewriter, op.getLoc(), loop.getMixedUpperBound().front());
+      setWork(rewriter, loop, elementwiseWork(op), rows);
+    }
     rewriter.eraseOp(op);
     return success();
   }

@@ -1,8 +1,7 @@
 //===- LowerPrepare.cpp - prepare functions to parallel copies ------------===//
 #include "codegen/DestinationPassing.h"
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
-#include "codegen/kernels/KernelDialect.h"
+#include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -35,6 +34,19 @@ void passDestination(func::FuncOp function) {
   ret.setOperand(0, writeOrCopyInto(b, function, ret.getOperand(0), destination));
 }
 
+/// A pack that is read and written once.
+DictionaryAttr packWork(linalg::PackOp pack) {
+  auto source = cast<RankedTensorType>(pack.getSource().getType());
+  auto panels = cast<RankedTensorType>(pack.getDest().getType());
+  Work work{"pack weight", "panels=" + std::to_string(panels.getDimSize(0)), {}};
+  if (panels.getRank() == 3)
+    work.sizes += " K=" + std::to_string(panels.getDimSize(1)) +
+                  " NR=" + std::to_string(panels.getDimSize(2));
+  constexpr int64_t f32 = 4; // bytes
+  work.fixedBytes = f32 * (source.getNumElements() + panels.getNumElements());
+  return workAttr(pack.getContext(), work);
+}
+
 /// One task a panel; inside it the pack is a transposition.
 LogicalResult tilePack(IRRewriter &rewriter, linalg::PackOp pack) {
   rewriter.setInsertionPoint(pack);
@@ -45,7 +57,7 @@ LogicalResult tilePack(IRRewriter &rewriter, linalg::PackOp pack) {
   if (failed(tiled))
     return pack.emitOpError("could not be tiled by panels");
   if (!tiled->loops.empty())
-    tiled->loops.front()->setAttr(kLabelAttr, rewriter.getStringAttr("pack weight"));
+    setWork(rewriter, cast<scf::ForallOp>(tiled->loops.front()), packWork(pack), {});
   rewriter.replaceOp(pack, tiled->replacements);
   for (Operation *op : tiled->tiledOps) {
     auto inner = dyn_cast<linalg::PackOp>(op);

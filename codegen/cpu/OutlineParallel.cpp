@@ -1,7 +1,7 @@
 //===- OutlineParallel.cpp - scf.forall to tr_parallel_for ----------------===//
 #include "codegen/Descriptor.h"
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/kernels/KernelDialect.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,6 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "runtime/ModuleAbi.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::transformer {
@@ -45,6 +46,73 @@ void mapInductionVariables(ImplicitLocOpBuilder &b, scf::ForallOp loop, Value fl
   }
 }
 
+/// Memory of the caller's frame, outside of loops around the call.
+Value stackSlot(ImplicitLocOpBuilder &b, func::FuncOp function, Type type) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&function.front());
+  Value one = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(1));
+  return LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), type, one);
+}
+
+/// The last two arguments of tr_parallel_for.
+struct WorkPointers {
+  Value description, amounts;
+};
+
+/// The constant tr_work that stands for `op`.
+Value describeWork(ImplicitLocOpBuilder &b, ModuleOp module, kernel::WorkOp op, unsigned number) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Type i64 = b.getI64Type();
+  auto list = LLVM::LLVMArrayType::get(i64, TR_MAX_AMOUNTS);
+  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                               {pointer, pointer, pointer, i64, list, list, i64});
+  std::string name = "transformer.work" + std::to_string(number);
+  emitConstant(b, module, name, type, LLVM::Linkage::Internal, [&](Value value) {
+    auto set = [&](Value field, ArrayRef<int64_t> position) {
+      value = LLVM::InsertValueOp::create(b, value, field, position);
+    };
+    auto constant = [&](int64_t v) {
+      return LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(v));
+    };
+    set(stringPointer(b, op.getLabel()), {0});
+    set(op.getLayer() ? stringPointer(b, *op.getLayer())
+                      : LLVM::ZeroOp::create(b, pointer).getResult(),
+        {1});
+    set(stringPointer(b, op.getShape()), {2});
+    int64_t amounts = op.getAmounts().size();
+    set(constant(amounts), {3});
+    for (int64_t i = 0; i < TR_MAX_AMOUNTS; ++i) {
+      set(constant(i < amounts ? op.getFlops()[i] : 0), {4, i});
+      set(constant(i < amounts ? op.getBytes()[i] : 0), {5, i});
+    }
+    set(constant(op.getFixedBytes()), {6});
+    return value;
+  });
+  return LLVM::AddressOfOp::create(b, pointer, name);
+}
+
+/// Takes what the loop says about itself out of its body.
+WorkPointers takeWork(ImplicitLocOpBuilder &b, scf::ForallOp loop, unsigned number) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value none = LLVM::ZeroOp::create(b, pointer);
+  auto works = loop.getBody()->getOps<kernel::WorkOp>();
+  if (works.empty())
+    return {none, none};
+  kernel::WorkOp op = *works.begin();
+  WorkPointers result{describeWork(b, loop->getParentOfType<ModuleOp>(), op, number), none};
+  if (!op.getAmounts().empty()) {
+    auto list = LLVM::LLVMArrayType::get(b.getI64Type(), op.getAmounts().size());
+    result.amounts = stackSlot(b, loop->getParentOfType<func::FuncOp>(), list);
+    for (auto [i, amount] : llvm::enumerate(op.getAmounts())) {
+      Value place = LLVM::GEPOp::create(b, pointer, list, result.amounts,
+                                        ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
+      LLVM::StoreOp::create(b, arith::IndexCastOp::create(b, b.getI64Type(), amount), place);
+    }
+  }
+  op.erase();
+  return result;
+}
+
 LogicalResult outline(scf::ForallOp loop, unsigned number) {
   auto module = loop->getParentOfType<ModuleOp>();
   auto parent = loop->getParentOfType<func::FuncOp>();
@@ -64,6 +132,8 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
     trips.push_back(arith::CeilDivUIOp::create(b, arith::SubIOp::create(b, u, l), s));
     total = total ? arith::MulIOp::create(b, total, trips.back()).getResult() : trips.back();
   }
+
+  WorkPointers work = takeWork(b, loop, number);
 
   // What the body captures: constants are cloned, the rest goes into a struct.
   llvm::SetVector<Value> captured;
@@ -118,22 +188,15 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
         UnrealizedConversionCastOp::create(b, TypeRange{types[i]}, ValueRange{v}).getResult(0);
     fields = LLVM::InsertValueOp::create(b, fields, field, ArrayRef<int64_t>{(int64_t)i});
   }
-  Value slot;
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&parent.front());
-    Value one = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(1));
-    slot = LLVM::AllocaOp::create(b, pointer, capture, one);
-  }
+  Value slot = stackSlot(b, parent, capture);
   LLVM::StoreOp::create(b, fields, slot);
   Value task = func::ConstantOp::create(b, b.getFunctionType({pointer, b.getI64Type()}, {}),
                                         FlatSymbolRefAttr::get(context, name));
   task = UnrealizedConversionCastOp::create(b, TypeRange{pointer}, ValueRange{task}).getResult(0);
   Value count = arith::IndexCastOp::create(b, b.getI64Type(), total);
-  auto text = loop->getAttrOfType<StringAttr>(kLabelAttr);
-  Value label = stringPointer(b, text ? text.getValue() : "loop");
-  declare(module, "tr_parallel_for", {pointer, pointer, b.getI64Type(), pointer});
-  func::CallOp::create(b, "tr_parallel_for", TypeRange{}, ValueRange{task, slot, count, label});
+  declare(module, "tr_parallel_for", {pointer, pointer, b.getI64Type(), pointer, pointer});
+  func::CallOp::create(b, "tr_parallel_for", TypeRange{},
+                       ValueRange{task, slot, count, work.description, work.amounts});
   loop.erase();
   return success();
 }

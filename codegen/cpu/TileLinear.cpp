@@ -1,6 +1,7 @@
 //===- TileLinear.cpp - linear layers to register tiles -------------------===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -156,7 +157,9 @@ private:
       auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       int64_t k = kOf(contraction);
-      Attribute label = epilogue->getAttr(kLabelAttr);
+      auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
+      rewriter.setInsertionPoint(epilogue);
+      Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
       auto loops = fuseTile(rewriter, epilogue,
                             {rowBlock(rewriter, epilogue, kBlock(k)),
                              rewriter.getIndexAttr(std::min(panelBlock(k), type.getDimSize(1))),
@@ -164,8 +167,8 @@ private:
                             {}, /*parallel=*/true);
       if (failed(loops))
         return failure();
-      if (label)
-        loops->front()->setAttr(kLabelAttr, label);
+      if (work)
+        setWork(rewriter, cast<scf::ForallOp>(loops->front()), work, rows);
     }
     return success();
   }

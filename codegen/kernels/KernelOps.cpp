@@ -1,5 +1,7 @@
 //===- KernelOps.cpp - what a kernel's operands must be -------------------===//
 #include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/ModuleAbi.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -60,6 +62,23 @@ LogicalResult verifyKernel(Operation *op, size_t expectedOuts) {
 }
 
 } // namespace
+
+LogicalResult WorkOp::verify() {
+  size_t amounts = getAmounts().size();
+  if (amounts > TR_MAX_AMOUNTS)
+    return emitOpError() << "expected at most " << TR_MAX_AMOUNTS << " amounts, found " << amounts;
+  if (failed(verifyCount(*this, "flops", amounts, getFlops().size())) ||
+      failed(verifyCount(*this, "bytes", amounts, getBytes().size())))
+    return failure();
+  return verifyCount(*this, "{} in the shape", amounts, getShape().count("{}"));
+}
+
+LogicalResult WorkOp::canonicalize(WorkOp op, PatternRewriter &rewriter) {
+  if (isa<scf::ForallOp>(op->getParentOp()))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
 
 LogicalResult CountTokensOp::verify() {
   return verifyBuffer(*this, "a mask", getMask(), i64(*this), {kAny, kAny});

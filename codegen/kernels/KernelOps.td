@@ -50,6 +50,26 @@ def Kernel_GetParameterOp : Op<Kernel_Dialect, "get_parameter", [Pure]> {
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
+def Kernel_WorkOp : Op<Kernel_Dialect, "work", [MemoryEffects<[MemWrite]>]> {
+  let summary = "what the scf.forall around it does, for profiles";
+  let description = [{
+    Computes nothing. `amounts` are what is counted when the loop starts (tokens,
+    pairs of query and key), defined outside the loop. `label` names the work;
+    `shape` shows its sizes, with a `{}` for each amount; `flops` and `bytes` are
+    the floating point operations and the bytes of tensors, read and written, for
+    each one of an amount, `fixed_bytes` those whatever the amounts are. `layer`
+    is there where the work's own parameters tell it.
+    `transformer-cpu-outline-parallel` hands all this to the runtime
+    (`docs/module-abi.md`). Outside of a scf.forall (one that had a single task)
+    canonicalisation erases it.
+  }];
+  let arguments = (ins Variadic<Index>:$amounts, StrAttr:$label, StrAttr:$shape, DenseI64ArrayAttr:$flops,
+                       DenseI64ArrayAttr:$bytes, I64Attr:$fixed_bytes, OptionalAttr<StrAttr>:$layer);
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+  let assemblyFormat = "$label $shape `(` $amounts `)` attr-dict";
+}
+
 def Kernel_CountTokensOp : Op<Kernel_Dialect, "count_tokens", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "number of elements of a mask that are not zero";
   let arguments = (ins Kernel_Buffer:$mask);

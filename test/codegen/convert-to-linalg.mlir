@@ -7,7 +7,7 @@
 // CHECK: %[[P:.*]] = linalg.pack %[[W]] outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] {{.*}} -> tensor<2x5x16xf32>
 // CHECK: %[[Z:.*]] = linalg.fill {{.*}} outs(%[[D]]
 // CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[P]] {{.*}} outs(%[[Z]] {{.*}} {transformer.contraction}
-// CHECK: linalg.generic {{.*}} outs(%[[S]] {{.*}} {transformer.epilogue, transformer.label = "linear 5x32"}
+// CHECK: linalg.generic {{.*}} outs(%[[S]] {{.*}} {transformer.epilogue, transformer.work = {bytes = array<i64: 148>, fixed_bytes = 640 : i64, flops = array<i64: 320>, label = "linear 5x32", shape = "tokens={} K=5 N=32"}}
 // WIDE-LABEL: @linear_out_in(
 // WIDE: inner_tiles = [32] {{.*}} -> tensor<1x5x32xf32>
 func.func @linear_out_in(%x: tensor<?x5xf32>, %w: tensor<32x5xf32>) -> tensor<?x32xf32> {
@@ -23,7 +23,7 @@ func.func @linear_out_in(%x: tensor<?x5xf32>, %w: tensor<32x5xf32>) -> tensor<?x
 // CHECK: linalg.pack %[[W]] outer_dims_perm = [1, 0] inner_dims_pos = [1] inner_tiles = [16] {{.*}} -> tensor<2x5x16xf32>
 // CHECK: %[[BP:.*]] = tensor.expand_shape %[[B]]
 // CHECK: %[[RP:.*]] = tensor.expand_shape %[[R]]
-// CHECK: linalg.generic {{.*}} ins(%[[BP]], %[[RP]] {{.*}} transformer.label = "linear 5x32 relu"}
+// CHECK: linalg.generic {{.*}} ins(%[[BP]], %[[RP]] {{.*}} transformer.work = {bytes = array<i64: 276>, fixed_bytes = 768 : i64, flops = array<i64: 320>, label = "linear 5x32 relu", shape = "tokens={} K=5 N=32"}}
 // CHECK-NEXT: (%[[BI:.*]]: f32, %[[RI:.*]]: f32, %[[SUM:.*]]: f32)
 // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[SUM]], %[[BI]]
 // CHECK: %[[A:.*]] = arith.select
@@ -44,7 +44,7 @@ func.func @linear_in_out_epilogue(%x: tensor<?x5xf32>, %w: tensor<5x32xf32>, %b:
 // CHECK: tensor.pad %{{.*}} low[0, 0] high[15, 0]
 // CHECK: linalg.pack {{.*}} : tensor<32x5xf32> -> tensor<2x5x16xf32>
 // CHECK: tensor.pad %{{.*}} low[0] high[15]
-// CHECK: {transformer.epilogue, transformer.label = "linear 5x17"}
+// CHECK: {transformer.epilogue, transformer.work = {bytes = array<i64: 88>, fixed_bytes = 408 : i64, flops = array<i64: 170>, label = "linear 5x17", shape = "tokens={} K=5 N=17"}}
 // CHECK: tensor.extract_slice %{{.*}}[0, 0] [%{{.*}}, 17] [1, 1] : tensor<?x32xf32> to tensor<?x17xf32>
 // CHECK: linalg.generic
 func.func @width_17(%x: tensor<?x5xf32>, %w: tensor<17x5xf32>, %b: tensor<17xf32>, %r: tensor<?x17xf32>) -> tensor<?x17xf32> {
@@ -56,7 +56,7 @@ func.func @width_17(%x: tensor<?x5xf32>, %w: tensor<17x5xf32>, %b: tensor<17xf32
 // -----
 
 // CHECK-LABEL: @two_users(
-// CHECK: {transformer.epilogue, transformer.label = "linear 5x16"}
+// CHECK: {transformer.epilogue, transformer.work = {bytes = array<i64: 84>, fixed_bytes = 320 : i64, flops = array<i64: 160>, label = "linear 5x16", shape = "tokens={} K=5 N=16"}}
 // CHECK: linalg.generic
 // CHECK: arith.select
 func.func @two_users(%x: tensor<?x5xf32>, %w: tensor<16x5xf32>) -> (tensor<?x16xf32>, tensor<?x16xf32>) {
@@ -84,7 +84,7 @@ func.func @sum_of_linears(%x: tensor<?x5xf32>, %w: tensor<16x5xf32>, %v: tensor<
 // -----
 
 // CHECK-LABEL: @twice_a_linear(
-// CHECK: {transformer.epilogue, transformer.label = "linear 5x16"}
+// CHECK: {transformer.epilogue, transformer.work = {bytes = array<i64: 84>, fixed_bytes = 320 : i64, flops = array<i64: 160>, label = "linear 5x16", shape = "tokens={} K=5 N=16"}}
 // CHECK: %[[Y:.*]] = tensor.collapse_shape
 // CHECK: linalg.generic {{.*}} ins(%[[Y]], %[[Y]]
 func.func @twice_a_linear(%x: tensor<?x5xf32>, %w: tensor<16x5xf32>) -> tensor<?x16xf32> {

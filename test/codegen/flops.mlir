@@ -1,10 +1,10 @@
 // RUN: transformer-opt %s --transformer-to-linalg | FileCheck %s
 
-// Two calls of a layer, 2 * 8 * 24 for its linear; the head is on one row a
-// sequence and not counted. A pair of tokens costs 2 * 8 for its score and
+// Two calls of a layer, 2 * 8 * 24 for its linear; 2 * 8 * 8 for the head of
+// each sequence. A pair of tokens costs 2 * 8 for its score and
 // 2 * 8 for its value.
 // CHECK-LABEL: @forward(
-// CHECK-SAME: transformer.flops = {attention = [{causal = true, keys = "attention_mask", per_pair = 64 : i64, queries = "attention_mask"}], per_token_of = {attention_mask = 768 : i64}}
+// CHECK-SAME: transformer.flops = {attention = [{causal = true, keys = "attention_mask", per_pair = 64 : i64, queries = "attention_mask"}], per_sequence_of = {attention_mask = 128 : i64}, per_token_of = {attention_mask = 768 : i64}}
 func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids"}, %mask: tensor<?x?xi64> {transformer.name = "attention_mask"}) -> tensor<?x8xf32> attributes {transformer.entry} {
   %0, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
   %words = transformer.get_parameter @words : tensor<30x8xf32>

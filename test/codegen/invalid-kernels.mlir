@@ -176,3 +176,35 @@ func.func @f(%y: memref<8xf32>) {
   transformer_kernel.sinusoidal_table halves outs(%y) : (memref<8xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error @below {{expected at most 4 amounts, found 5}}
+  transformer_kernel.work "w" "{}{}{}{}{}"(%n, %n, %n, %n, %n) {flops = array<i64: 1, 1, 1, 1, 1>, bytes = array<i64: 1, 1, 1, 1, 1>, fixed_bytes = 0 : i64}
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error @below {{expected 1 flops, found 2}}
+  transformer_kernel.work "w" "n={}"(%n) {flops = array<i64: 1, 1>, bytes = array<i64: 1>, fixed_bytes = 0 : i64}
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error @below {{expected 1 bytes, found 0}}
+  transformer_kernel.work "w" "n={}"(%n) {flops = array<i64: 1>, bytes = array<i64>, fixed_bytes = 0 : i64}
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error @below {{expected 1 {} in the shape, found 0}}
+  transformer_kernel.work "w" "n"(%n) {flops = array<i64: 1>, bytes = array<i64: 1>, fixed_bytes = 0 : i64}
+  return
+}

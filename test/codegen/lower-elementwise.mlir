@@ -2,11 +2,11 @@
 
 // CHECK-LABEL: @outside(
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (%{{.*}}) step (16) {
+// CHECK: transformer_kernel.work "elementwise negf" "rows={} width=8"(%{{.*}}) {bytes = array<i64: 64>, fixed_bytes = 0 : i64, flops = array<i64: 0>}
 // CHECK: memref.subview %{{.*}}[%[[I]], 0]
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: arith.negf
-// CHECK: } {transformer.label = "generic"}
 
 // CHECK-LABEL: @inside(
 // CHECK: scf.forall
@@ -16,7 +16,7 @@
 
 // CHECK-LABEL: @copy(
 // CHECK: scf.forall
-// CHECK: } {transformer.label = "copy"}
+// CHECK: transformer_kernel.work "copy" "rows={} width=8"
 
 // A sum over a dimension is not divided.
 // CHECK-LABEL: @reduction(

@@ -41,10 +41,10 @@
 // CHECK: llvm.mlir.addressof @transformer.prepare :
 // CHECK: llvm.mlir.addressof @transformer.prepare.arena_bytes :
 
-// "TRMR", version 1.
+// "TRMR", version 2.
 // CHECK-LABEL: llvm.mlir.global external constant @transformer_module() {{.*}} : !llvm.struct<(i32, i32, ptr, i64, ptr, i64)>
 // CHECK: llvm.mlir.constant(1380799060 : i32)
-// CHECK: llvm.mlir.constant(1 : i32)
+// CHECK: llvm.mlir.constant(2 : i32)
 // CHECK: llvm.mlir.addressof @transformer.description
 // CHECK: llvm.mlir.addressof @transformer.functions
 // CHECK: llvm.mlir.constant(2 : i64)

@@ -7,9 +7,9 @@
 // CHECK: %[[I:.*]] = tensor.insert_slice %[[Q]] into %{{.*}}[0, 0] [20, 5] [1, 1]
 // CHECK: %[[W:.*]] = tensor.insert_slice %[[K]] into %[[I]][20, 0] [12, 5] [1, 1]
 // CHECK: scf.forall (%{{.*}}) in (2) shared_outs(%{{.*}} = %[[Y]])
+// CHECK-NEXT: transformer_kernel.work "pack weight" "panels=2 K=5 NR=16"() {bytes = array<i64>, fixed_bytes = 1280 : i64, flops = array<i64>}
 // CHECK: tensor.extract_slice %[[W]][%{{.*}}, 0] [16, 5] [1, 1]
 // CHECK: linalg.transpose {{.*}} permutation = [0, 2, 1]
-// CHECK: {transformer.label = "pack weight"}
 // CHECK-NOT: linalg.pack
 
 // CHECK-LABEL: func.func private @width_17(

@@ -2,10 +2,10 @@
 // RUN: transformer-opt %s --transformer-cpu-outline-parallel | FileCheck %s --check-prefix=STRINGS
 
 // STRINGS-DAG: llvm.mlir.global private constant @[[SCOPE:.*]]("layer.0\00")
-// STRINGS-DAG: llvm.mlir.global private constant @[[LOOP:.*]]("loop\00")
 // STRINGS-DAG: llvm.mlir.global private constant @[[TWICE:.*]]("twice\00")
+// STRINGS-DAG: llvm.mlir.global private constant @[[SHAPE:.*]]("rows={} width=8\00")
 // STRINGS-DAG: func.func private @tr_scope(!llvm.ptr)
-// STRINGS-DAG: func.func private @tr_parallel_for(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)
+// STRINGS-DAG: func.func private @tr_parallel_for(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr)
 
 // The context holds the buffers and the trip counts; constants are cloned. The
 // second dimension runs fastest.
@@ -29,16 +29,20 @@
 // CHECK: arith.mulf %{{.*}}, %[[TWO]]
 
 // STRINGS-LABEL: func.func @f(
-// STRINGS: %[[SLOT:.*]] = llvm.alloca
+// STRINGS: %[[SLOT:.*]] = llvm.alloca %{{.*}} x !llvm.struct
+// STRINGS: %[[AMOUNTS:.*]] = llvm.alloca %{{.*}} x !llvm.array<1 x i64>
 // STRINGS: arith.ceildivui
 // STRINGS: arith.ceildivui
 // STRINGS: %[[TOTAL:.*]] = arith.muli
+// STRINGS: %[[WORK:.*]] = llvm.mlir.addressof @transformer.work0
+// STRINGS: %[[FIRST:.*]] = llvm.getelementptr %[[AMOUNTS]][0, 0]
+// STRINGS: %[[ROWS:.*]] = arith.index_cast %{{.*}} : index to i64
+// STRINGS: llvm.store %[[ROWS]], %[[FIRST]]
 // STRINGS: llvm.store %{{.*}}, %[[SLOT]]
 // STRINGS: %[[F:.*]] = constant @f.task0
 // STRINGS: %[[TASK:.*]] = builtin.unrealized_conversion_cast %[[F]]
 // STRINGS: %[[COUNT:.*]] = arith.index_cast %[[TOTAL]] : index to i64
-// STRINGS: %[[LABEL:.*]] = llvm.mlir.addressof @[[TWICE]]
-// STRINGS: call @tr_parallel_for(%[[TASK]], %[[SLOT]], %[[COUNT]], %[[LABEL]])
+// STRINGS: call @tr_parallel_for(%[[TASK]], %[[SLOT]], %[[COUNT]], %[[WORK]], %[[AMOUNTS]])
 // STRINGS: %[[NAME:.*]] = llvm.mlir.addressof @[[SCOPE]]
 // STRINGS: call @tr_scope(%[[NAME]])
 // STRINGS-NEXT: call @layer(
@@ -49,18 +53,20 @@ func.func @f(%x: memref<?x8xf32>, %y: memref<?x8xf32>) {
   %n = memref.dim %x, %c0 : memref<?x8xf32>
   %two = arith.constant 2.0 : f32
   scf.forall (%i, %j) = (0, 0) to (%n, 8) step (16, 2) {
+    transformer_kernel.work "twice" "rows={} width=8"(%n) {flops = array<i64: 8>, bytes = array<i64: 64>, fixed_bytes = 4 : i64}
     %a = memref.load %x[%i, %j] : memref<?x8xf32>
     %b = arith.mulf %a, %two : f32
     memref.store %b, %y[%i, %j] : memref<?x8xf32>
-  } {transformer.label = "twice"}
+  }
   call @layer(%x) {transformer.scope = "layer.0"} : (memref<?x8xf32>) -> ()
   return
 }
 
-// A loop without a label.
+// A loop that says nothing.
 // CHECK-LABEL: func.func private @layer.task1(
 // STRINGS-LABEL: func.func private @layer(
-// STRINGS: llvm.mlir.addressof @[[LOOP]]
+// STRINGS: %[[NOTHING:.*]] = llvm.mlir.zero
+// STRINGS: call @tr_parallel_for(%{{.*}}, %{{.*}}, %{{.*}}, %[[NOTHING]], %[[NOTHING]])
 func.func private @layer(%x: memref<?x8xf32>) {
   %one = arith.constant 1.0 : f32
   scf.forall (%i) in (4) {
@@ -68,3 +74,19 @@ func.func private @layer(%x: memref<?x8xf32>) {
   }
   return
 }
+
+// What the first loop says, as a tr_work: label, no layer, shape, the number of
+// amounts, FLOPs and bytes for each, fixed bytes.
+// STRINGS-LABEL: llvm.mlir.global internal constant @transformer.work0()
+// STRINGS: %[[LABEL:.*]] = llvm.mlir.addressof @[[TWICE]]
+// STRINGS: llvm.insertvalue %[[LABEL]], %{{.*}}[0]
+// STRINGS: llvm.mlir.zero
+// STRINGS: %[[TEXT:.*]] = llvm.mlir.addressof @[[SHAPE]]
+// STRINGS: llvm.insertvalue %[[TEXT]], %{{.*}}[2]
+// STRINGS: llvm.mlir.constant(1 : i64)
+// STRINGS: llvm.mlir.constant(8 : i64)
+// STRINGS-NEXT: llvm.insertvalue {{.*}}[4, 0]
+// STRINGS: llvm.mlir.constant(64 : i64)
+// STRINGS-NEXT: llvm.insertvalue {{.*}}[5, 0]
+// STRINGS: llvm.mlir.constant(4 : i64)
+// STRINGS-NEXT: llvm.insertvalue {{.*}}[6]

@@ -16,7 +16,7 @@
 // LINALG: transformer.prepared
 // LINALG: linalg.generic {{.*}} {transformer.contraction}
 // TILED: scf.forall
-// TILED: {transformer.label = "linear 20x33 gelu"}
+// TILED: transformer_kernel.work "linear 20x33 gelu" "tokens={} K=20 N=33"
 // BUFFERS-DAG: func.func @forward(%{{.*}}: memref<?x?xi64> {transformer.name = "input_ids"
 // BUFFERS-DAG: vector.fma
 // LLVM: llvm.mlir.global external constant @transformer_module

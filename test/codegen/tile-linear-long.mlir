@@ -36,7 +36,7 @@ func.func @long(%x: tensor<?x4096xf32>, %w: tensor<2x4096x16xf32>, %b: tensor<2x
     linalg.yield %4 : f32
   } -> tensor<?x2x16xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer.epilogue, transformer.label = "linear 4096x32"} {
+      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer.epilogue} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32

@@ -7,7 +7,9 @@
 // Tasks, in them tiles of six rows and, for the rows left over, of 4, 2 and 1.
 // The accumulator is carried by the loop over k, one fused multiply-add a row.
 // CHECK-LABEL: @linear(
+// CHECK: %[[ROWS:.*]] = tensor.dim %{{.*}}, %c0
 // CHECK: scf.forall
+// CHECK: transformer_kernel.work "linear 5x32" "tokens={} K=5 N=32"(%[[ROWS]]) {bytes = array<i64: 148>, fixed_bytes = 768 : i64, flops = array<i64: 320>}
 // CHECK: scf.for {{.*}} step %c6 iter_args
 // CHECK: scf.for {{.*}} = %c0 to %c5 step %c1 {{.*}} -> (vector<6x1x16xf32>) {
 // CHECK: vector.transfer_read %{{.*}} : tensor<2x5x16xf32>, vector<16xf32>
@@ -25,7 +27,6 @@
 // CHECK: -> (vector<1x1x16xf32>) {
 // CHECK: vector.fma
 // CHECK-NOT: vector.fma
-// CHECK: } {transformer.label = "linear 5x32"}
 // CHECK-NOT: linalg.
 // CHECK: return
 
@@ -37,7 +38,6 @@
 // V4: -> (vector<4x1x32xf32>) {
 // V4: -> (vector<2x1x32xf32>) {
 // V4: -> (vector<1x1x32xf32>) {
-// V4: {transformer.label = "linear 5x64"}
 
 // Four lanes: 32 registers hold eight rows, 16 of them with products four.
 // FOUR-LABEL: @narrow(
@@ -49,7 +49,7 @@
 // V2-NOT: vector.fma
 // FOUR: -> (vector<2x1x8xf32>) {
 // FOUR: -> (vector<1x1x8xf32>) {
-// FOUR: {transformer.label = "linear 5x16"}
+// FOUR: transformer.k_loop
 
 // ARCH: error: --arch z80: expected native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows
 
@@ -64,7 +64,7 @@ func.func @linear(%x: tensor<?x5xf32>, %w: tensor<2x5x16xf32>, %b: tensor<2x16xf
     linalg.yield %4 : f32
   } -> tensor<?x2x16xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer.epilogue, transformer.label = "linear 5x32"} {
+      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer.epilogue, transformer.work = {bytes = array<i64: 148>, fixed_bytes = 768 : i64, flops = array<i64: 320>, label = "linear 5x32", shape = "tokens={} K=5 N=32"}} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32
@@ -83,7 +83,7 @@ func.func @wide(%x: tensor<?x5xf32>, %w: tensor<2x5x32xf32>, %b: tensor<2x32xf32
     linalg.yield %4 : f32
   } -> tensor<?x2x32xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x32xf32>) outs(%1 : tensor<?x2x32xf32>) attrs = {transformer.epilogue, transformer.label = "linear 5x64"} {
+      ins(%b : tensor<2x32xf32>) outs(%1 : tensor<?x2x32xf32>) attrs = {transformer.epilogue} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32
@@ -102,7 +102,7 @@ func.func @narrow(%x: tensor<?x5xf32>, %w: tensor<2x5x8xf32>, %b: tensor<2x8xf32
     linalg.yield %4 : f32
   } -> tensor<?x2x8xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x8xf32>) outs(%1 : tensor<?x2x8xf32>) attrs = {transformer.epilogue, transformer.label = "linear 5x16"} {
+      ins(%b : tensor<2x8xf32>) outs(%1 : tensor<?x2x8xf32>) attrs = {transformer.epilogue} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32

@@ -56,6 +56,7 @@ TEST(Description, NamesTheBadField) {
   expectContains(errorWith("/entries/0/inputs/1/name", "input_ids"), {"twice"});
   expectContains(errorWith("/entries/0/outputs/0/shape/1", "width"), {"\"width\"", "no input's"});
   expectContains(errorWith("/entries/0/flops/attention/0/keys", "mask"), {"\"mask\""});
+  expectContains(errorWith("/entries/0/flops/per_sequence_of/mask", 1), {"\"mask\""});
   expectContains(errorWith("/embedding/pooling", "sum"), {"\"sum\""});
   expectContains(errorOf([] { parseDescription("fake", "{", 3); }), {"not JSON"});
   expectContains(errorOf([] { parseDescription("fake", "[]", 3); }), {"expected an object"});
@@ -70,8 +71,8 @@ TEST(Description, DefaultsMustLeadSomewhere) {
 
 TEST(Module, ChecksMagicAndVersion) {
   tr_module module = fakeModule();
-  module.abi_version = 2;
-  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 2", "runtime 1"});
+  module.abi_version = 1;
+  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 1", "runtime 2"});
   module.magic = 1;
   expectContains(errorOf([&] { Module(module, "fake"); }), {"not a compiled module"});
   expectContains(errorOf([] { Module::open("/none.so"); }), {"/none.so", "no such file"});

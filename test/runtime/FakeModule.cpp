@@ -23,7 +23,7 @@ const char *const fakeDescription = R"({
       {"name": "position_ids", "dtype": "i64", "shape": ["batch", "sequence"], "range": [0, 4],
        "default": {"kind": "columns"}}],
     "outputs": [{"name": "last_hidden_state", "dtype": "f32", "shape": ["batch", "sequence", 2]}],
-    "flops": {"per_token": 10, "attention": [{"queries": "attention_mask",
+    "flops": {"per_token": 10, "per_sequence_of": {"attention_mask": 3}, "attention": [{"queries": "attention_mask",
               "keys": "attention_mask", "per_pair": 2, "causal": true}]}}],
   "embedding": {"pooling": "mean", "normalize": false, "max_length": 4},
   "tokenizer": {"vocab": "[PAD]\n[UNK]\na\n[CLS]\n[SEP]\n[MASK]\n", "do_lower_case": true}
@@ -63,7 +63,7 @@ void forward(const void *const *slots, const tr_tensor *tensors, void *arena) {
   Work work{slot(slots, 0),          slot(slots, 1),          io<int64_t>(tensors[0]),
             io<int64_t>(tensors[1]), io<int64_t>(tensors[2]), static_cast<float *>(arena)};
   tr_scope("tokens");
-  tr_parallel_for(token, &work, count, "token");
+  tr_parallel_for(token, &work, count, nullptr, nullptr);
   std::copy(work.out, work.out + 2 * count, io<float>(tensors[3]));
 }
 

@@ -129,8 +129,8 @@ TEST(Bench, InputsTokensAndFlops) {
   EXPECT_EQ(call.inputs[0].shape(), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(input(call, "attention_mask"), (std::vector<int64_t>{1, 1, 1, 1, 0, 0}));
   EXPECT_EQ(countTokens(call), 4);
-  // 10 a token; 2 for each of 3 * 4 / 2 + 1 causal pairs.
-  EXPECT_EQ(countFlops(call), 40 + 2 * 7);
+  // 10 a token; 3 a row; 2 for each of 3 * 4 / 2 + 1 causal pairs.
+  EXPECT_EQ(countFlops(call), 40 + 2 * 3 + 2 * 7);
   EXPECT_EQ(input(prepareCall(entry, randomInputs(entry, {3, 1})), "input_ids"),
             input(call, "input_ids"));
 }

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
@@ -52,8 +53,9 @@ void AttentionNest::emit() {
   Value factor = b.scalar(scale * log2e);
   if (scaleFactor)
     factor = b.mulf(factor, scaleFactor);
-  std::string label = "attention " + std::to_string(heads) + "x" + std::to_string(headDim);
-  b.parallel(label, b.mul(count, heads), [&](Value task) {
+  auto [work, amounts] =
+      attentionWork(b, {heads, kvHeads, headDim, causal, cross, queryOffsets, keyOffsets});
+  b.parallel(work, amounts, b.mul(count, heads), [&](Value task) {
     Place place;
     place.keyPanels = b.stackBuffer({keyBlock / panelColumns, headDim, panelColumns});
     place.strip = b.stackBuffer({tileRows, keyBlock});

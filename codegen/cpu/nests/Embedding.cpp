@@ -1,5 +1,6 @@
 //===- Embedding.cpp - sums of table rows, optionally normalised ----------===//
 #include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "codegen/cpu/nests/VectorMath.h"
 
@@ -11,8 +12,11 @@ void transformer::emitEmbedding(Emit &b, kernel::EmbeddingOp op) {
   int64_t width = rowWidth(result), size = Emit::itemsPerTask(width);
   ArrayRef<double> scales = op.getScales();
   Value rows = b.dim(result, 0);
-  std::string label = "embedding " + std::to_string(width);
-  b.parallel(label, b.ceilDiv(rows, size), [&](Value task) {
+  int64_t tables = op.getTables().size();
+  Work work = rowWork("embedding", "tokens", width, tables + 1, op.getTables().front());
+  work.sizes += " tables=" + std::to_string(tables);
+  work.fixedBytes = op.getNorm().size() * rowBytes(width);
+  b.parallel(work, rows, b.ceilDiv(rows, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, rows);
     b.forEach(lower, upper, 1, [&](Value row) {
       Values tableRows;

@@ -99,11 +99,12 @@ void Emit::forEach(Value lower, Value upper, int64_t step, function_ref<void(Val
   });
 }
 
-void Emit::parallel(StringRef label, Value count, function_ref<void(Value)> body) {
+void Emit::parallel(const Work &work, ValueRange amounts, Value count,
+                    function_ref<void(Value)> body) {
   auto op = scf::ForallOp::create(*this, ArrayRef<OpFoldResult>{count}, ValueRange(), std::nullopt);
-  op->setDiscardableAttr("transformer.label", getStringAttr(label));
+  setWork(*this, op, workAttr(getContext(), work), amounts);
   OpBuilder::InsertionGuard guard(*this);
-  setInsertionPointToStart(op.getBody());
+  setInsertionPoint(op.getBody()->getTerminator());
   body(op.getInductionVar(0));
 }
 

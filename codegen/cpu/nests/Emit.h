@@ -3,6 +3,7 @@
 #define CODEGEN_CPU_NESTS_EMIT_H
 
 #include "codegen/Target.h"
+#include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -97,8 +98,9 @@ public:
   Values loop(Value lower, Value upper, int64_t step, ValueRange init,
               function_ref<Values(Value, ValueRange)> body);
   void forEach(Value lower, Value upper, int64_t step, function_ref<void(Value)> body);
-  /// The parallel loop `0 .. count - 1`; `label` is its name in profiles.
-  void parallel(StringRef label, Value count, function_ref<void(Value)> body);
+  /// The parallel loop `0 .. count - 1`; profiles say that it does `work`, as
+  /// often as `amounts` say.
+  void parallel(const Work &work, ValueRange amounts, Value count, function_ref<void(Value)> body);
   Values ifElse(Value condition, TypeRange types, function_ref<Values()> thenBody,
                 function_ref<Values()> elseBody);
   void ifThen(Value condition, function_ref<void()> body);

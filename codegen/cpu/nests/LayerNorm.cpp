@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 
 using namespace mlir;
@@ -22,8 +23,10 @@ void transformer::emitLayerNorm(Emit &b, kernel::LayerNormOp op) {
   Value stored = sumOut ? sumOut : residual ? result : Value();
   Value source = stored ? stored : x;
   Value rows = b.dim(x, 0);
-  std::string label = "layer_norm " + std::to_string(width);
-  b.parallel(label, b.ceilDiv(rows, size), [&](Value task) {
+  int64_t buffers = 1 + op.getResidual().size() + op.getOuts().size();
+  Work work = rowWork("layer_norm", "tokens", width, buffers, op.getGamma());
+  work.fixedBytes = 2 * rowBytes(width); // gamma and beta
+  b.parallel(work, rows, b.ceilDiv(rows, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, rows);
     b.forEach(lower, upper, 1, [&](Value row) {
       Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {

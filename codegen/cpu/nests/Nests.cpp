@@ -26,9 +26,9 @@ static LogicalResult checkBuffers(Operation *op) {
 LogicalResult transformer::emitKernelNests(Operation *root, const CpuTarget &target) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    // Parameters stay symbolic until the module ABI gives them slots.
+    // Parameters stay symbolic until the module ABI gives them slots; loops keep what they say.
     if (isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
-        !isa<kernel::GetParameterOp>(op))
+        !isa<kernel::GetParameterOp, kernel::WorkOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {

@@ -10,8 +10,8 @@ namespace mlir::transformer {
 
 /// Replaces every bufferised `transformer_kernel` op under `root` by scf, arith,
 /// math, vector and memref ops. Parallel loops become `scf.forall` on memrefs
-/// with the string attribute `transformer.label`. Error, at the op: one that is
-/// still on tensors, or whose buffers are not contiguous in the last dimension.
+/// that begin with a `transformer_kernel.work`. Error, at the op: one that is still
+/// on tensors, or whose buffers are not contiguous in the last dimension.
 LogicalResult emitKernelNests(Operation *root, const CpuTarget &target);
 
 /// The pass `transformer-cpu-emit-nests` for `arch`, as cpuTarget() knows it.

@@ -1,5 +1,6 @@
 //===- PackTokens.cpp - where padding goes and comes back -----------------===//
 #include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 
 using namespace mlir;
@@ -51,8 +52,9 @@ void transformer::emitUnpackTokens(Emit &b, kernel::UnpackTokensOp op) {
   int64_t width = column ? 1 : rowWidth(x), size = Emit::itemsPerTask(width);
   Value tokens = b.dim(places, 0), length = b.dim(result, 1);
   Value all = b.mul(b.dim(result, 0), length);
-  std::string label = "unpack_tokens " + std::to_string(width);
-  b.parallel(label, b.ceilDiv(all, size), [&](Value task) {
+  Work work = rowWork("unpack_tokens", "tokens", width, 1);
+  work.amounts.push_back({"places", 0, rowBytes(width)});
+  b.parallel(work, {tokens, all}, b.ceilDiv(all, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, all);
     // Places ascend: the task's first token is the number of places below its
     // range; from there it walks.
@@ -89,20 +91,20 @@ void transformer::emitFirstToken(Emit &b, kernel::FirstTokenOp op) {
   Value x = op.getX(), cu = op.getCu(), result = op.getOuts()[0];
   int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
   Value batch = b.dim(result, 0);
-  std::string label = "first_token " + std::to_string(width);
-  b.parallel(label, b.ceilDiv(batch, size), [&](Value task) {
-    auto [lower, upper] = taskRange(b, task, size, batch);
-    b.forEach(lower, upper, 1, [&](Value row) {
-      Value token = b.load(cu, row);
-      auto copy = [&] {
-        copyRow(b, width, x, token, result, row);
-        return Values();
-      };
-      auto clear = [&] {
-        zeroRow(b, width, result, row);
-        return Values();
-      };
-      b.ifElse(b.lt(token, b.load(cu, b.add(row, 1))), TypeRange(), copy, clear);
-    });
-  });
+  b.parallel(rowWork("first_token", "sequences", width, 2), batch, b.ceilDiv(batch, size),
+             [&](Value task) {
+               auto [lower, upper] = taskRange(b, task, size, batch);
+               b.forEach(lower, upper, 1, [&](Value row) {
+                 Value token = b.load(cu, row);
+                 auto copy = [&] {
+                   copyRow(b, width, x, token, result, row);
+                   return Values();
+                 };
+                 auto clear = [&] {
+                   zeroRow(b, width, result, row);
+                   return Values();
+                 };
+                 b.ifElse(b.lt(token, b.load(cu, b.add(row, 1))), TypeRange(), copy, clear);
+               });
+             });
 }

@@ -1,5 +1,5 @@
 // DEFINE: %{emit} = transformer-opt %s --transformer-cpu-emit-nests=arch=x86-64-v2
-// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
+// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --canonicalize --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
 // RUN: %{emit} | FileCheck %s
 // RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
@@ -11,8 +11,20 @@ memref.global constant @cu : memref<4xindex> = dense<[0, 3, 3, 4]>
 memref.global constant @memory_cu : memref<4xindex> = dense<[0, 0, 2, 4]>
 
 // CHECK-LABEL: func.func @causal
-// CHECK-NOT: transformer_kernel
-// CHECK: {transformer.label = "attention 1x2"}
+// CHECK-NOT: transformer_kernel.attention
+// A query of a sequence of n sees all n keys, the one before it n - 1, ...
+// CHECK: %[[PAIRS:[0-9]+]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (index) {
+// CHECK: %[[QUERIES:.*]] = arith.subi
+// CHECK: %[[KEYS:.*]] = arith.subi
+// CHECK: %[[ALL:.*]] = arith.muli %[[QUERIES]], %[[KEYS]]
+// CHECK: %[[BEFORE:.*]] = arith.subi %[[QUERIES]], %c1_{{.*}}
+// CHECK: %[[TWICE:.*]] = arith.muli %[[QUERIES]], %[[BEFORE]]
+// CHECK: %[[HIDDEN:.*]] = arith.divui %[[TWICE]], %c2
+// CHECK: %[[SEEN:.*]] = arith.subi %[[ALL]], %[[HIDDEN]]
+// CHECK: arith.addi %[[SUM]], %[[SEEN]]
+// CHECK-NEXT: scf.yield
+// CHECK: scf.forall
+// CHECK-NEXT: transformer_kernel.work "attention 1x2" "sequences={} tokens={} pairs={} heads=1 head_dim=2 causal"(%{{.*}}, %{{.*}}, %[[PAIRS]]) {bytes = array<i64: 0, 32, 0>, fixed_bytes = 0 : i64, flops = array<i64: 0, 0, 8>}
 func.func @causal(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %y: memref<4x2xf32>) {
   transformer_kernel.attention ins(%q, %v, %v, %cu, %cu) outs(%y)
     {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
@@ -20,6 +32,8 @@ func.func @causal(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>
   return
 }
 // The first sequence's queries have no keys.
+// CHECK-LABEL: func.func @cross
+// CHECK: transformer_kernel.work "attention 1x2" "sequences={} tokens={} keys={} pairs={} heads=1 head_dim=2"({{.*}}) {bytes = array<i64: 0, 16, 16, 0>, fixed_bytes = 0 : i64, flops = array<i64: 0, 0, 0, 8>}
 func.func @cross(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %ck: memref<4xindex>, %y: memref<4x2xf32>) {
   transformer_kernel.attention ins(%q, %v, %v, %cu, %ck) outs(%y)
     {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}

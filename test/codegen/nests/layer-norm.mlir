@@ -1,5 +1,5 @@
 // DEFINE: %{emit} = transformer-opt %s --transformer-cpu-emit-nests=arch=x86-64-v2
-// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
+// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --canonicalize --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
 // RUN: %{emit} | FileCheck %s
 // RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
@@ -11,11 +11,12 @@ memref.global constant @gamma : memref<5xf32> = dense<[1.0, 1.0, 1.0, 1.0, 2.0]>
 memref.global constant @beta : memref<5xf32> = dense<[0.0, 0.0, 0.5, 0.0, 0.0]>
 
 // CHECK-LABEL: func.func @norm
-// CHECK-NOT: transformer_kernel
+// CHECK: %[[ROWS:.*]] = memref.dim %{{.*}}, %c0
+// CHECK-NOT: transformer_kernel.layer_norm
 // CHECK: scf.forall
+// CHECK-NEXT: transformer_kernel.work "layer_norm 5" "tokens={} width=5"(%[[ROWS]]) {bytes = array<i64: 80>, fixed_bytes = 40 : i64, flops = array<i64: 0>}
 // CHECK: vector.maskedload
 // CHECK: math.sqrt
-// CHECK: {transformer.label = "layer_norm 5"}
 func.func @norm(%x: memref<?x5xf32>, %r: memref<?x5xf32>, %g: memref<5xf32>, %b: memref<5xf32>, %y: memref<?x5xf32>, %s: memref<?x5xf32>) {
   "transformer_kernel.layer_norm"(%x, %r, %g, %b, %y, %s) <{eps = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 2>}>
     : (memref<?x5xf32>, memref<?x5xf32>, memref<5xf32>, memref<5xf32>, memref<?x5xf32>, memref<?x5xf32>) -> ()

@@ -14,7 +14,7 @@ LLVM = os.environ.get("LLVM_BIN", "/usr/lib/llvm-22/bin")
 OPT = os.environ.get("TRANSFORMER_OPT", "transformer-opt")
 EMIT = "--transformer-cpu-emit-nests=arch={arch}"
 # An option for other drivers: what turns scf.forall into something that runs.
-FORALL = os.environ.get("NESTS_FORALL", "--scf-forall-to-for").split()
+FORALL = os.environ.get("NESTS_FORALL", "--scf-forall-to-for --canonicalize").split()
 LINK = os.environ.get("NESTS_LINK", "").split()
 LOWER = [
     "--canonicalize", "--cse", "--loop-invariant-code-motion", "--convert-scf-to-cf",

@@ -1,17 +1,17 @@
 // DEFINE: %{emit} = transformer-opt %s --transformer-cpu-emit-nests=arch=x86-64-v2
-// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
+// DEFINE: %{lower} = transformer-opt --scf-forall-to-for --canonicalize --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-math-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
-// RUN: %{emit} | FileCheck %s --implicit-check-not=transformer_kernel
+// RUN: %{emit} | FileCheck %s --implicit-check-not=transformer_kernel.{{[^w]}}
 // RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
 
 memref.global constant @mask : memref<3x2xi64> = dense<[[1, 1], [0, 0], [0, 1]]>
 memref.global constant @ids : memref<3x2xi64> = dense<[[2, 0], [9, 9], [9, 1]]>
 memref.global constant @table : memref<3x2xf32> = dense<[[0.5, 1.0], [2.0, 3.0], [4.0, 5.0]]>
 
-// CHECK: {transformer.label = "embedding 2"}
-// CHECK: {transformer.label = "unpack_tokens 2"}
-// CHECK: {transformer.label = "unpack_tokens 1"}
-// CHECK: {transformer.label = "first_token 2"}
+// CHECK: transformer_kernel.work "embedding 2" "tokens={} width=2 tables=1"
+// CHECK: transformer_kernel.work "unpack_tokens 2" "tokens={} places={} width=2"
+// CHECK: transformer_kernel.work "unpack_tokens 1" "tokens={} places={} width=1"
+// CHECK: transformer_kernel.work "first_token 2" "sequences={} width=2"
 // VALUES: {{\[\[\[}}8, 10],
 // VALUES-NEXT: [1, 2]],
 // VALUES-NEXT: {{\[\[}}0, 0],
