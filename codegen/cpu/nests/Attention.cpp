@@ -65,25 +65,6 @@ void AttentionNest::emitKeyPanels() {
   });
 }
 
-/// The transpose of a square of vectors by exchanging off-diagonal blocks of
-/// 1, 2, 4, ... lanes.
-static void transposeSquare(Emit &b, Values &x) {
-  int64_t n = x.size();
-  for (int64_t step = 1; step < n; step *= 2)
-    for (int64_t i = 0; i < n; ++i) {
-      if (i & step)
-        continue;
-      SmallVector<int64_t> low, high;
-      for (int64_t lane = 0; lane < n; ++lane) {
-        low.push_back(lane & step ? n + lane - step : lane);
-        high.push_back(lane & step ? n + lane : lane + step);
-      }
-      Value upper = x[i], lower = x[i + step];
-      x[i] = vector::ShuffleOp::create(b, upper, lower, low);
-      x[i + step] = vector::ShuffleOp::create(b, upper, lower, high);
-    }
-}
-
 /// Keys from `firstRow` into a panel. Columns behind the sequence's last row
 /// repeat it: defined values, which the score tile masks.
 void AttentionNest::emitPanel(Value panel, Value firstRow, Value lastRow) {
@@ -95,7 +76,7 @@ void AttentionNest::emitPanel(Value panel, Value firstRow, Value lastRow) {
         Value row = b.min(b.add(firstRow, column + i), lastRow);
         square.push_back(b.loadVector(k, {row, b.add(b.mul(head, headDim), dim)}, count));
       }
-      transposeSquare(b, square);
+      b.transposeSquare(square);
       for (int64_t i = 0; i < count; ++i)
         b.storeVector(square[i], panels, {panel, head, b.add(dim, i), b.index(column)});
     }
