@@ -54,8 +54,9 @@ void Module::checkCpu() const {
          file, info.arch.empty() ? "another CPU" : info.arch, cpuName(), fmt::join(missing, ", "));
 }
 
-Program::Program(const Module &module, Checkpoint weights)
-    : code(&module), parameters((module.checkCpu(), module), std::move(weights), arena) {}
+Program::Program(const Module &module, Checkpoint weights, const std::string &packedWeights)
+    : code(&module),
+      parameters((module.checkCpu(), module), std::move(weights), arena, packedWeights) {}
 
 Call Program::prepare(const std::string &entry, TensorMap inputs) const {
   return prepareCall(code->entry(entry), std::move(inputs));
