@@ -19,6 +19,8 @@ Module::Module(const tr_module &abi, std::string path) : abi(&abi), file(std::mo
          abi.abi_version, TR_ABI_VERSION);
   info =
       parseDescription(file, std::string(abi.description, abi.description_size), abi.num_functions);
+  if (info.tokenizerBytes != 0)
+    info.tokenizer.assign(abi.description + abi.description_size, info.tokenizerBytes);
 }
 
 Module Module::open(const std::string &path) { return Module(openAbi(path), path); }

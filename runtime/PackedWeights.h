@@ -31,7 +31,8 @@ class PackedWeights {
 public:
   /// The file at `path` for `bytes` of tensors that the module of `description` prepares from
   /// `weights`; mapped when it is there and was made for them. Throws Error when `path` is
-  /// something else than a file of packed weights, which is never overwritten, or lies in no folder.
+  /// something else than a file of packed weights, which is never overwritten, or lies in no
+  /// folder.
   PackedWeights(std::string path, const Description &description, const Checkpoint &weights,
                 size_t bytes);
 

@@ -99,4 +99,15 @@ TEST(CpuFeatures, AgreeWithTheCompiler) {
   EXPECT_EQ(missingCpuFeatures({"sse4.2", "+sse2", "-avx4096", "64bit"}), Names());
 }
 
+TEST(Description, TokenizerBehindIt) {
+  json description = json::parse(fakeDescription);
+  description.erase("tokenizer");
+  description["tokenizer_bytes"] = 7;
+  std::string text = description.dump() + "{words}!";
+  tr_module abi = fakeModule(text);
+  abi.description_size -= 8;
+  EXPECT_EQ(Module(abi, "fake").description().tokenizer, "{words}");
+  expectContains(errorWith("/tokenizer_bytes", -1), {"tokenizer_bytes", "-1"});
+}
+
 } // namespace

@@ -143,7 +143,8 @@ TEST_F(PackedWeightsFile, AnotherProgram) {
 TEST_F(PackedWeightsFile, OfAnotherLength) {
   expectRemade(none);
   std::string bytes = bytesOf(packed);
-  for (size_t length : {size_t(0), size_t(5), size_t(40), size_t(150), hugePage, bytes.size() - 1}) {
+  for (size_t length :
+       {size_t(0), size_t(5), size_t(40), size_t(150), hugePage, bytes.size() - 1}) {
     folder.write("model.packed", bytes.substr(0, length));
     expectRemade("it had " + std::to_string(length) + " bytes, expected " +
                  std::to_string(bytes.size()));

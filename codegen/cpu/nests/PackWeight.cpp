@@ -60,7 +60,8 @@ void PackNest::emitOutIn(StringRef label) {
     b.forEach(lower, b.min(upper, b.index(whole)), 1,
               [&](Value panel) { emitPanel(panel, columns); });
     if (whole < count)
-      b.ifThen(b.eq(upper, b.index(count)), [&] { emitPanel(b.index(whole), outputs - whole * columns); });
+      b.ifThen(b.eq(upper, b.index(count)),
+               [&] { emitPanel(b.index(whole), outputs - whole * columns); });
   });
 }
 
@@ -88,7 +89,9 @@ void PackNest::emitInOut(StringRef label) {
   b.parallel(label, b.index(llvm::divideCeil(count, group)), [&](Value task) {
     Value panel = b.mul(task, group);
     auto full = [&] { emitPanels(panel, group, group * columns); };
-    auto rest = [&] { emitPanels(panel, count - whole * group, outputs - whole * group * columns); };
+    auto rest = [&] {
+      emitPanels(panel, count - whole * group, outputs - whole * group * columns);
+    };
     if (whole)
       b.ifThen(b.lt(task, b.index(whole)), full);
     if (whole * group < count)
