@@ -23,6 +23,24 @@ bool convertible(DataType found, DataType wanted) {
          (wanted == DataType::F32 && (found == DataType::F16 || found == DataType::BF16));
 }
 
+/// convertToFloat by all threads.
+void convertInParallel(DataType type, const char *source, Tensor &result) {
+  static constexpr int64_t piece = int64_t(1) << 19; // elements: the result is a huge page
+  struct Work {
+    DataType type;
+    const char *source;
+    float *result;
+    int64_t count;
+  } work{type, source, result.data<float>(), result.count()};
+  auto convert = [](void *context, int64_t index) {
+    const Work &work = *static_cast<Work *>(context);
+    int64_t first = index * piece;
+    convertToFloat(work.type, work.source + first * byteWidth(work.type), work.result + first,
+                   std::min(piece, work.count - first));
+  };
+  tr_parallel_for(convert, &work, (work.count + piece - 1) / piece, "convert");
+}
+
 } // namespace
 
 /// Kernel work on pages, done by all threads: to fill fresh memory with zeros, or to give mapped
@@ -119,7 +137,7 @@ const void *Parameters::materialize(size_t index) {
     if (view.dtype == parameter.dtype)
       std::memcpy(item.converted.data<char>(), view.data, view.bytes);
     else
-      convertToFloat(view.dtype, view.data, item.converted.data<float>(), item.converted.count());
+      convertInParallel(view.dtype, view.data, item.converted);
     releasePages(item.found.file->pages(view));
   }
   return item.converted.data<char>();
