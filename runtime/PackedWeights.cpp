@@ -13,6 +13,7 @@
 namespace transformer::runtime {
 namespace {
 
+/// Its number changes with what a file of the same text would hold.
 constexpr std::string_view firstLine = "transformer-mlir packed weights 1\n";
 
 /// Without the version.
@@ -88,13 +89,10 @@ PackedWeights::PackedWeights(std::string path, const Description &description,
 
 void PackedWeights::write(const char *tensors) const {
   AtomicFile file(path);
-  // The kernel's copy of the file gets pages of the size of each write: huge ones, if it can.
   std::string start = text;
-  start.resize(hugePage);
+  start.resize(offset);
   file.write(start);
-  start.assign(hugePage, '\0');
-  for (size_t done = hugePage; done < offset; done += hugePage)
-    file.write(start);
+  // The kernel's copy of the file gets pages of the size of each write: huge ones, if it can.
   for (size_t done = 0; done < bytes; done += hugePage)
     file.write(tensors + done, std::min(hugePage, bytes - done));
   file.commit();
