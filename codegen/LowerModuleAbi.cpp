@@ -10,7 +10,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "runtime/ModuleAbi.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_LOWERMODULEABI
@@ -37,6 +40,7 @@ public:
       indexOf[op.getSymName()] = {"parameter", parameters++};
     for (auto op : module.getOps<PreparedOp>())
       indexOf[op.getSymName()] = {"prepared", prepared++};
+    std::string code = prepareCode();
     findWindows();
     for (auto &[callee, arguments] : windows)
       takeWindow(callee, arguments);
@@ -56,9 +60,17 @@ public:
     json::Object description{{"producer", kProducer}, {"mode", "inference"}};
     description["target"] = describeTarget(target);
     description["parameters"] = describeParameters(module);
+    description["prepare_code"] = code;
     description["prepared"] = std::move(preparedList);
     description["slots"] = std::move(slots);
     description["entries"] = std::move(entries);
+    // A long text that few commands read: behind the JSON, where nobody has to parse it.
+    std::string tokenizer;
+    if (auto text = module->getAttrOfType<StringAttr>(attr::tokenizer)) {
+      tokenizer = text.str();
+      description["tokenizer_bytes"] = static_cast<int64_t>(tokenizer.size());
+      module->removeAttr(attr::tokenizer);
+    }
     for (auto [name, key] : {std::pair<StringRef, StringRef>(attr::modelType, "model_type"),
                              {attr::embedding, "embedding"},
                              {attr::tokenizer, "tokenizer"}})
@@ -66,7 +78,7 @@ public:
         description[key] = attributeToJson(value);
         module->removeAttr(name);
       }
-    emitModuleStruct(json::Value(std::move(description)));
+    emitModuleStruct(json::Value(std::move(description)), tokenizer);
     for (auto op : llvm::make_early_inc_range(module.getOps<PreparedOp>()))
       op.erase();
     for (auto op : llvm::make_early_inc_range(module.getOps<ParameterOp>()))
@@ -178,6 +190,24 @@ private:
     }
   }
 
+  /// A hash of the functions that make prepared tensors, and of their tasks: names and shapes do
+  /// not say what is in the tensors.
+  std::string prepareCode() {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    llvm::StringSet<> seen;
+    for (auto op : module.getOps<PreparedOp>()) {
+      if (!seen.insert(op.getFunction()).second)
+        continue;
+      auto function = module.lookupSymbol<func::FuncOp>(op.getFunction());
+      function.print(out);
+      function.walk([&](func::ConstantOp task) {
+        module.lookupSymbol<func::FuncOp>(task.getValue()).print(out);
+      });
+    }
+    return llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true);
+  }
+
   json::Array lowerPrepared() {
     json::Array list;
     llvm::StringMap<int64_t> wrapped;
@@ -268,9 +298,11 @@ private:
     return failure(left.wasInterrupted());
   }
 
-  void emitModuleStruct(json::Value description) {
+  void emitModuleStruct(json::Value description, StringRef tokenizer) {
     std::string text;
     llvm::raw_string_ostream(text) << description;
+    int64_t size = text.size();
+    text += tokenizer;
     b.setInsertionPointToEnd(module.getBody());
     auto i32 = b.getI32Type(), i64 = b.getI64Type();
     auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
@@ -295,7 +327,7 @@ private:
       value = set(value, constant(i32, TR_MODULE_MAGIC), {0});
       value = set(value, constant(i32, TR_ABI_VERSION), {1});
       value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.description"), {2});
-      value = set(value, constant(i64, text.size()), {3});
+      value = set(value, constant(i64, size), {3});
       value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.functions"), {4});
       return set(value, constant(i64, functions.size()), {5});
     };

@@ -48,14 +48,16 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
 }
 
 def LowerPrepare : Pass<"transformer-cpu-lower-prepare", "::mlir::ModuleOp"> {
-  let summary = "Prepare functions: destination passing, one parallel task a panel";
+  let summary = "Prepare functions: destination passing, weights packed by a kernel";
   let description = [{
     The functions that `transformer.prepared` names take their result as an
-    argument. Concatenations become insertions, every `linalg.pack` a
-    `scf.forall` over panels with a transposition inside, sinusoid tables their
-    kernel.
+    argument. Every `linalg.pack` of a weight becomes
+    `transformer_kernel.pack_weight`, which takes the weights of a concatenation
+    one by one and makes the zeros of a `tensor.pad` itself; sinusoid tables
+    become their kernel, other concatenations insertions. Fails on a
+    `linalg.pack` that does not make panels.
   }];
-  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::kernel::KernelDialect"];
 }
 

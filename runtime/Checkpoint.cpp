@@ -62,6 +62,11 @@ void checkFolder(const std::string &path) {
     fail("{}: cannot write: no such folder {}", path, folder);
 }
 
+bool pathExists(const std::string &path) {
+  struct stat status;
+  return lstat(path.c_str(), &status) == 0;
+}
+
 bool isDirectory(const std::string &path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);

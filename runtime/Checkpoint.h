@@ -58,6 +58,8 @@ std::string parentFolder(const std::string &path);
 /// result goes there.
 void checkFolder(const std::string &path);
 
+/// Whether there is anything at `path`.
+bool pathExists(const std::string &path);
 bool isDirectory(const std::string &path);
 bool isFile(const std::string &path);
 

@@ -344,6 +344,8 @@ Description parseDescription(const std::string &module, std::string text, size_t
       [&](const Field &item) { result.entries.push_back(parseEntry(item, numFunctions)); });
   if (field.has("embedding"))
     result.embedding = parseEmbedding(field["embedding"]);
+  if (field.has("tokenizer_bytes"))
+    result.tokenizerBytes = static_cast<uint64_t>(field["tokenizer_bytes"].size());
   if (field.has("tokenizer")) {
     const json &tokenizer = field["tokenizer"].raw();
     result.tokenizer = tokenizer.is_string() ? tokenizer.get<std::string>() : tokenizer.dump();

@@ -15,8 +15,6 @@
 namespace transformer::runtime {
 namespace {
 
-constexpr size_t hugePage = size_t(2) << 20;
-
 uint64_t pageSize() {
   static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return size;
@@ -84,7 +82,8 @@ MappedFile::MappedFile(const std::string &path, uint64_t offset, uint64_t size) 
     close(file);
     fail("{}: not a regular file", path);
   }
-  auto total = static_cast<uint64_t>(status.st_size);
+  total = static_cast<uint64_t>(status.st_size);
+  changed = int64_t(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
   if (offset > total || (size != npos && size > total - offset)) {
     close(file);
     fail("{}: truncated: expected {} bytes from offset {}, the file has {}", path, size, offset,
@@ -109,12 +108,15 @@ MappedFile::MappedFile(const std::string &path, uint64_t offset, uint64_t size) 
 
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : base(std::exchange(other.base, nullptr)), skip(std::exchange(other.skip, 0)),
-      bytes(std::exchange(other.bytes, 0)) {}
+      bytes(std::exchange(other.bytes, 0)), total(std::exchange(other.total, 0)),
+      changed(std::exchange(other.changed, 0)) {}
 
 MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
   std::swap(base, other.base);
   std::swap(skip, other.skip);
   std::swap(bytes, other.bytes);
+  std::swap(total, other.total);
+  std::swap(changed, other.changed);
   return *this;
 }
 
@@ -123,16 +125,25 @@ MappedFile::~MappedFile() {
     munmap(base, bytes + skip);
 }
 
-void MappedFile::release(uint64_t begin, uint64_t length) const {
+Pages MappedFile::pages(uint64_t begin, uint64_t length) const {
   if (!base || length == 0)
-    return;
+    return {};
   uint64_t page = pageSize();
   uint64_t first = (skip + begin + page - 1) / page * page;
   uint64_t last = skip + begin + length;
   // The file's last page is whole even if its bytes are not.
   last = last == skip + bytes ? (last + page - 1) / page * page : last / page * page;
-  if (first < last)
-    madvise(base + first, last - first, MADV_DONTNEED);
+  return first < last ? Pages{base + first, last - first} : Pages{};
+}
+
+void MappedFile::preferHugePages() const {
+  if (base)
+    madvise(base, bytes + skip, MADV_HUGEPAGE);
+}
+
+void releasePages(Pages pages) {
+  if (pages.bytes != 0)
+    madvise(pages.begin, pages.bytes, MADV_DONTNEED);
 }
 
 } // namespace transformer::runtime

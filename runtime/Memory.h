@@ -11,6 +11,9 @@ namespace transformer::runtime {
 /// Every buffer that a module sees starts at a multiple of this many bytes.
 constexpr size_t bufferAlignment = 64;
 
+/// What the kernel maps and fills at once in large buffers and files, if it can.
+constexpr size_t hugePage = size_t(2) << 20;
+
 /// `size` rounded up to a multiple of bufferAlignment.
 constexpr size_t alignUp(size_t size) {
   return (size + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
@@ -46,6 +49,16 @@ private:
   AlignedBuffer buffer;
 };
 
+/// Whole pages of memory.
+struct Pages {
+  char *begin = nullptr;
+  size_t bytes = 0;
+};
+
+/// Tells the kernel that pages of a mapped file are not needed soon. Their contents stay readable,
+/// but they no longer count as this process' memory.
+void releasePages(Pages pages);
+
 /// A file, or a part of it, mapped read-only. Movable.
 class MappedFile {
 public:
@@ -60,9 +73,16 @@ public:
   const char *data() const { return base + skip; }
   uint64_t size() const { return bytes; }
 
-  /// Tells the kernel that [begin, begin + length) of data() is not needed soon. The contents
-  /// stay readable, but whole pages inside no longer count as this process' memory.
-  void release(uint64_t begin, uint64_t length) const;
+  /// Of the whole file, when it was opened: its size, and when it was changed last, in nanoseconds
+  /// since 1970.
+  uint64_t fileSize() const { return total; }
+  int64_t modified() const { return changed; }
+
+  /// The whole pages inside [begin, begin + length) of data().
+  Pages pages(uint64_t begin, uint64_t length) const;
+
+  /// Asks for huge pages where the file has to be read from disk. A hint.
+  void preferHugePages() const;
 
   static constexpr uint64_t npos = ~uint64_t(0);
 
@@ -70,6 +90,8 @@ private:
   char *base = nullptr;
   uint64_t skip = 0; // from the page boundary to the offset asked for
   uint64_t bytes = 0;
+  uint64_t total = 0; // of the file
+  int64_t changed = 0;
 };
 
 } // namespace transformer::runtime

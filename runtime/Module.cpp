@@ -20,6 +20,8 @@ Module::Module(const tr_module &abi, std::string path) : abi(&abi), file(std::mo
          abi.abi_version, TR_ABI_VERSION);
   info =
       parseDescription(file, std::string(abi.description, abi.description_size), abi.num_functions);
+  if (info.tokenizerBytes != 0)
+    info.tokenizer.assign(abi.description + abi.description_size, info.tokenizerBytes);
 }
 
 Module Module::open(const std::string &path) { return Module(openAbi(path), path); }
@@ -57,8 +59,9 @@ void Module::checkCpu() const {
          bestArch());
 }
 
-Program::Program(const Module &module, Checkpoint weights)
-    : code(&module), parameters((module.checkCpu(), module), std::move(weights), arena) {}
+Program::Program(const Module &module, Checkpoint weights, const std::string &packedWeights)
+    : code(&module),
+      parameters((module.checkCpu(), module), std::move(weights), arena, packedWeights) {}
 
 Call Program::prepare(const std::string &entry, TensorMap inputs) const {
   return prepareCall(code->entry(entry), std::move(inputs));

@@ -60,12 +60,16 @@ struct Call {
 /// A module with its weights bound, ready to run. Not thread-safe: one call at a time.
 class Program {
 public:
-  /// Checks the CPU, binds every parameter and runs the prepare functions. `module` must outlive
-  /// the program. Throws Error.
-  Program(const Module &module, Checkpoint weights);
+  /// Checks the CPU, binds every parameter and runs the prepare functions, or takes what they made
+  /// from `packedWeights`, the path of a file that is made if need be (empty: none). `module` must
+  /// outlive the program. Throws Error.
+  Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {});
 
   const Module &module() const { return *code; }
   const Checkpoint &weights() const { return parameters.checkpoint(); }
+
+  /// A line for the user on the file of packed weights; empty when there is nothing to say.
+  const std::string &notice() const { return parameters.notice(); }
 
   /// Checks `inputs` (names, types, shapes, every value), makes the missing ones and allocates
   /// outputs. Throws Error that names the input.

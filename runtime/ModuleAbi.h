@@ -49,8 +49,8 @@ typedef struct {
 typedef struct {
   uint32_t magic;            /* TR_MODULE_MAGIC */
   uint32_t abi_version;      /* TR_ABI_VERSION */
-  const char *description;   /* JSON, UTF-8, not null-terminated */
-  uint64_t description_size; /* bytes */
+  const char *description;   /* JSON, UTF-8, not null-terminated; may be followed by a tokenizer */
+  uint64_t description_size; /* bytes of the JSON */
   const tr_function *functions;
   uint64_t num_functions;
 } tr_module;

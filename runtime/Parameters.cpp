@@ -5,6 +5,7 @@
 #include "runtime/Module.h"
 #include "runtime/Profile.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace transformer::runtime {
@@ -22,9 +23,78 @@ bool convertible(DataType found, DataType wanted) {
          (wanted == DataType::F32 && (found == DataType::F16 || found == DataType::BF16));
 }
 
+/// convertToFloat by all threads.
+void convertInParallel(DataType type, const char *source, Tensor &result) {
+  static constexpr int64_t piece = int64_t(1) << 19; // elements: the result is a huge page
+  struct Work {
+    DataType type;
+    const char *source;
+    float *result;
+    int64_t count;
+  } work{type, source, result.data<float>(), result.count()};
+  auto convert = [](void *context, int64_t index) {
+    const Work &work = *static_cast<Work *>(context);
+    int64_t first = index * piece;
+    convertToFloat(work.type, work.source + first * byteWidth(work.type), work.result + first,
+                   std::min(piece, work.count - first));
+  };
+  static constexpr tr_work done = {.label = "convert",
+                                   .layer = nullptr,
+                                   .shape = "elements={}",
+                                   .num_amounts = 1,
+                                   .flops = {},
+                                   .bytes = {2 + sizeof(float)}, // F16 and BF16 are what converts
+                                   .fixed_bytes = 0};
+  tr_parallel_for(convert, &work, (work.count + piece - 1) / piece, &done, &work.count);
+}
+
 } // namespace
 
-Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena)
+/// Kernel work on pages, done by all threads: to fill fresh memory with zeros, or to give mapped
+/// pages back, takes about as long as to copy them.
+class PageWork {
+public:
+  /// Pages of an AlignedBuffer that will be written to.
+  void touch(Pages pages) { add(pages, true); }
+  /// Pages of a mapped file that nobody needs any more.
+  void release(Pages pages) { add(pages, false); }
+
+  void run() {
+    static constexpr tr_work done = {.label = "pages",
+                                     .layer = nullptr,
+                                     .shape = "",
+                                     .num_amounts = 0,
+                                     .flops = {},
+                                     .bytes = {},
+                                     .fixed_bytes = 0};
+    tr_parallel_for(doPiece, this, static_cast<int64_t>(pieces.size()), &done, nullptr);
+    pieces.clear();
+  }
+
+private:
+  struct Piece {
+    Pages pages;
+    bool fresh;
+  };
+
+  void add(Pages pages, bool fresh) {
+    for (size_t done = 0; done < pages.bytes; done += hugePage)
+      pieces.push_back({{pages.begin + done, std::min(hugePage, pages.bytes - done)}, fresh});
+  }
+
+  static void doPiece(void *work, int64_t index) {
+    const Piece &piece = static_cast<PageWork *>(work)->pieces[static_cast<size_t>(index)];
+    if (piece.fresh)
+      *static_cast<volatile char *>(piece.pages.begin) = 0;
+    else
+      releasePages(piece.pages);
+  }
+
+  std::vector<Piece> pieces;
+};
+
+Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena,
+                       const std::string &packedWeights)
     : module(&module), weights(std::move(checkpoint)) {
   const Description &description = module.description();
   ProfileScope scope("load weights");
@@ -37,9 +107,10 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena
   for (const SlotInfo &slot : description.slots)
     if (slot.kind == SlotInfo::Parameter)
       bound[slot.index].kept = true;
-  runPrepare(arena);
+  prepareAll(arena, packedWeights);
+  const char *prepared = packed && packed->data() ? packed->data() : preparedMemory.data();
   for (const SlotInfo &slot : description.slots)
-    table.push_back(slot.kind == SlotInfo::Prepared ? prepared[slot.index]
+    table.push_back(slot.kind == SlotInfo::Prepared ? prepared + offsets[slot.index]
                                                     : materialize(slot.index));
 }
 
@@ -80,25 +151,24 @@ const void *Parameters::materialize(size_t index) {
     if (view.dtype == parameter.dtype)
       std::memcpy(item.converted.data<char>(), view.data, view.bytes);
     else
-      convertToFloat(view.dtype, view.data, item.converted.data<float>(), item.converted.count());
-    item.found.file->release(view);
+      convertInParallel(view.dtype, view.data, item.converted);
+    releasePages(item.found.file->pages(view));
   }
   return item.converted.data<char>();
 }
 
 /// Called after a prepare function has read a source: gives back what nobody needs any more.
-void Parameters::finishUse(size_t index) {
+void Parameters::finishUse(size_t index, PageWork &work) {
   Bound &item = bound[index];
   if (--item.uses != 0 || item.kept)
     return;
   item.converted = Tensor();
-  item.found.file->release(*item.found.view);
+  work.release(item.found.file->pages(*item.found.view));
 }
 
-void Parameters::runPrepare(Arena &arena) {
+void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   const Description &description = module->description();
   size_t total = 0;
-  std::vector<size_t> offsets;
   for (const PreparedInfo &item : description.prepared) {
     offsets.push_back(total);
     auto bytes = static_cast<size_t>(byteSize(item.shape, byteWidth(item.dtype)));
@@ -107,16 +177,45 @@ void Parameters::runPrepare(Arena &arena) {
   }
   if (total == 0 && description.prepared.empty())
     return;
+  if (!packedWeights.empty()) {
+    packed.emplace(packedWeights, description, weights, total);
+    if (packed->data())
+      return;
+  }
   preparedMemory = AlignedBuffer(total);
+  runPrepare(arena);
+  if (!packed)
+    return;
+  try {
+    ProfileScope scope("write packed weights");
+    packed->write(preparedMemory.data());
+    message = fmt::format("note: {}: packed weights written ({})", packedWeights, packed->reason());
+  } catch (const Error &problem) {
+    message =
+        fmt::format("warning: {}; without it weights are packed at every start", problem.what());
+  }
+}
+
+void Parameters::runPrepare(Arena &arena) {
+  const Description &description = module->description();
+  PageWork work;
+  size_t touched = 0;
   for (size_t i = 0; i < description.prepared.size(); ++i) {
     const PreparedInfo &item = description.prepared[i];
-    prepared.push_back(preparedMemory.data() + offsets[i]);
     std::vector<const void *> sources;
     for (size_t source : item.sources)
       sources.push_back(materialize(source));
-    tr_tensor result{prepared.back(), {1, 1, 1, 1}};
+    tr_tensor result{preparedMemory.data() + offsets[i], {1, 1, 1, 1}};
     for (size_t d = 0; d < item.shape.size(); ++d)
       result.sizes[d] = item.shape[d];
+    // A huge page that two threads write to first is filled with zeros by both.
+    size_t end = i + 1 < offsets.size() ? offsets[i + 1] : preparedMemory.size();
+    if (end > touched) {
+      size_t next = std::min(preparedMemory.size(), (end + hugePage - 1) / hugePage * hugePage);
+      work.touch({preparedMemory.data() + touched, next - touched});
+      touched = next;
+    }
+    work.run();
     const tr_function &function = module->functions()[item.function];
     int64_t scratch = function.arena_bytes(sources.data(), &result);
     if (scratch < 0)
@@ -124,10 +223,14 @@ void Parameters::runPrepare(Arena &arena) {
            item.name, scratch);
     tr_scope(item.name.c_str());
     function.call(sources.data(), &result, arena.reserve(static_cast<size_t>(scratch)));
+    // What lies between tensors goes to the file, too: nothing by accident.
+    char *behind = preparedMemory.data() + offsets[i] + byteSize(item.shape, byteWidth(item.dtype));
+    std::fill(behind, preparedMemory.data() + end, '\0');
     for (size_t source : item.sources)
-      finishUse(source);
+      finishUse(source, work);
   }
   tr_scope(nullptr);
+  work.run();
 }
 
 } // namespace transformer::runtime

@@ -111,9 +111,7 @@ void SafetensorsFile::checkLayout() const {
     return std::pair(a->second.offset, a->second.bytes) <
            std::pair(b->second.offset, b->second.bytes);
   });
-  uint64_t headerBytes;
-  std::memcpy(&headerBytes, mapping.data(), 8);
-  uint64_t start = 8 + headerBytes;
+  uint64_t start = 8 + header().size();
   uint64_t next = start;
   for (const Item *item : order) {
     if (item->second.offset != next)
@@ -124,6 +122,12 @@ void SafetensorsFile::checkLayout() const {
   }
   if (next != mapping.size())
     fail("{}: {} bytes at the end belong to no tensor", file, mapping.size() - next);
+}
+
+std::string_view SafetensorsFile::header() const {
+  uint64_t length;
+  std::memcpy(&length, mapping.data(), 8);
+  return {mapping.data() + 8, length};
 }
 
 const TensorView *SafetensorsFile::find(const std::string &name) const {

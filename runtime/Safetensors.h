@@ -14,6 +14,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace transformer::runtime {
@@ -41,8 +42,14 @@ public:
   /// Null when there is no tensor of that name.
   const TensorView *find(const std::string &name) const;
 
-  /// Gives back the memory of a tensor's pages (the contents stay readable).
-  void release(const TensorView &view) const { mapping.release(view.offset, view.bytes); }
+  /// The whole pages that a tensor fills.
+  Pages pages(const TensorView &view) const { return mapping.pages(view.offset, view.bytes); }
+
+  /// What the tensors lie in.
+  const MappedFile &bytes() const { return mapping; }
+
+  /// The JSON text that names the tensors.
+  std::string_view header() const;
 
 private:
   void parse();

@@ -19,7 +19,12 @@ Checkpoint Session::openWeights() const {
   fail("no weights: give --weights model.safetensors (or its folder)");
 }
 
-Program Session::openProgram() const { return Program(*module, openWeights()); }
+Program Session::openProgram() const {
+  Program program(*module, openWeights(), packedWeights);
+  if (!program.notice().empty())
+    fmt::print(stderr, "{}\n", program.notice());
+  return program;
+}
 
 Tokenizer Session::openTokenizer() const {
   if (!tokenizer.empty())
@@ -39,6 +44,9 @@ void addWeights(CLI::App &app, Session &session) {
   app.add_option("--weights,-w", session.weights,
                  "model.safetensors, an index of shards, or the folder of either "
                  "(default: the embedded weights)");
+  app.add_option("--packed-weights", session.packedWeights,
+                 "A file that keeps the packed weights for a faster start; made when it is missing "
+                 "or belongs to another program or other weights");
 }
 
 void addTokenizer(CLI::App &app, Session &session) {

@@ -22,13 +22,14 @@ struct Session {
   int threads = 0; // 0: all there are
   std::string profile;
   std::string weights;
+  std::string packedWeights;
   std::string tokenizer;
   std::function<void()> command; // what the chosen subcommand does
 
   /// The weights given with --weights, else the embedded ones. Throws Error when there are none.
   Checkpoint openWeights() const;
 
-  /// Starts the threads and binds the weights.
+  /// Binds the weights; says on stderr what became of --packed-weights.
   Program openProgram() const;
 
   /// --tokenizer, else the module's own, else the files beside the weights.
@@ -42,7 +43,7 @@ void addBench(CLI::App &app, Session &session);
 void addInfo(CLI::App &app, Session &session);
 void addTokenize(CLI::App &app, Session &session);
 
-/// Adds --weights to a subcommand.
+/// Adds --weights and --packed-weights to a subcommand.
 void addWeights(CLI::App &app, Session &session);
 
 /// Adds --tokenizer to a subcommand.

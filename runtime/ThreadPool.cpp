@@ -215,7 +215,7 @@ private:
   alignas(64) std::atomic<int64_t> left{0};
   tr_task_fn task = nullptr;
   void *context = nullptr;
-  std::unique_ptr<Share[]> shares; // one a thread
+  std::unique_ptr<Share[]> shares;           // one a thread
   alignas(64) std::atomic<uint64_t> done{0}; // tasks that workers have done, of all loops
   Bell completion;
   alignas(64) Bell work;

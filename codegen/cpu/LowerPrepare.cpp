@@ -1,15 +1,14 @@
-//===- LowerPrepare.cpp - prepare functions to parallel copies ------------===//
+//===- LowerPrepare.cpp - prepare functions to kernels and copies ---------===//
 #include "codegen/DestinationPassing.h"
 #include "codegen/Passes.h"
-#include "codegen/kernels/Work.h"
+#include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_LOWERPREPARE
@@ -34,37 +33,43 @@ void passDestination(func::FuncOp function) {
   ret.setOperand(0, writeOrCopyInto(b, function, ret.getOperand(0), destination));
 }
 
-/// A pack that is read and written once.
-DictionaryAttr packWork(linalg::PackOp pack) {
-  auto source = cast<RankedTensorType>(pack.getSource().getType());
-  auto panels = cast<RankedTensorType>(pack.getDest().getType());
-  Work work{"pack weight", "panels=" + std::to_string(panels.getDimSize(0)), {}};
-  if (panels.getRank() == 3)
-    work.sizes += " K=" + std::to_string(panels.getDimSize(1)) +
-                  " NR=" + std::to_string(panels.getDimSize(2));
-  constexpr int64_t f32 = 4; // bytes
-  work.fixedBytes = f32 * (source.getNumElements() + panels.getNumElements());
-  return workAttr(pack.getContext(), work);
+/// The weights that `pack` puts in panels: without zeros behind the last output, and one by one
+/// where a concatenation of outputs falls into whole panels.
+SmallVector<Value> packedWeights(linalg::PackOp pack, unsigned outputDim, int64_t columns) {
+  Value weight = pack.getSource();
+  auto outputs = [&](Value v) { return cast<RankedTensorType>(v.getType()).getDimSize(outputDim); };
+  auto panels = [&](Value v) { return llvm::divideCeil(outputs(v), columns); };
+  if (auto pad = weight.getDefiningOp<tensor::PadOp>()) {
+    Value value = pad.getConstantPaddingValue(), source = pad.getSource();
+    auto type = cast<RankedTensorType>(source.getType());
+    bool behind = pad.hasZeroLowPad() &&
+                  type.getDimSize(1 - outputDim) == pad.getResultType().getDimSize(1 - outputDim);
+    if (value && matchPattern(value, m_AnyZeroFloat()) && behind && panels(source) == panels(pad))
+      weight = source;
+  }
+  auto concat = weight.getDefiningOp<tensor::ConcatOp>();
+  if (!concat || concat.getDim() != outputDim ||
+      llvm::any_of(concat.getInputs().drop_back(),
+                   [&](Value input) { return outputs(input) % columns != 0; }))
+    return {weight};
+  return SmallVector<Value>(concat.getInputs());
 }
 
-/// One task a panel; inside it the pack is a transposition.
-LogicalResult tilePack(IRRewriter &rewriter, linalg::PackOp pack) {
+/// `pack` as the kernel that transposes a panel a task.
+LogicalResult replacePack(IRRewriter &rewriter, linalg::PackOp pack) {
+  ArrayRef<int64_t> inner = pack.getInnerDimsPos(), outer = pack.getOuterDimsPerm();
+  bool outIn = inner == ArrayRef<int64_t>{0} && (outer.empty() || outer == ArrayRef<int64_t>{0, 1});
+  bool inOut = inner == ArrayRef<int64_t>{1} && outer == ArrayRef<int64_t>{1, 0};
+  if (pack.getSourceRank() != 2 || !(outIn || inOut) || !pack.getDestType().hasStaticShape())
+    return pack.emitOpError("is not a weight in panels [N / NR, K, NR] of static sizes");
+  if (Value padding = pack.getPaddingValue(); padding && !matchPattern(padding, m_AnyZeroFloat()))
+    return pack.emitOpError("pads a weight with something else than zeros");
   rewriter.setInsertionPoint(pack);
-  scf::SCFTilingOptions options;
-  options.setTileSizes({rewriter.getIndexAttr(1), rewriter.getIndexAttr(0)});
-  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
-  auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(pack.getOperation()), options);
-  if (failed(tiled))
-    return pack.emitOpError("could not be tiled by panels");
-  if (!tiled->loops.empty())
-    setWork(rewriter, cast<scf::ForallOp>(tiled->loops.front()), packWork(pack), {});
-  rewriter.replaceOp(pack, tiled->replacements);
-  for (Operation *op : tiled->tiledOps) {
-    auto inner = dyn_cast<linalg::PackOp>(op);
-    rewriter.setInsertionPoint(op);
-    if (inner && failed(linalg::lowerPack(rewriter, inner, /*lowerPadLikeWithInsertSlice=*/false)))
-      return inner.emitOpError("could not be lowered to a transposition");
-  }
+  SmallVector<Value> weights =
+      packedWeights(pack, outIn ? 0 : 1, pack.getDestType().getShape().back());
+  auto layout = outIn ? WeightLayout::OutIn : WeightLayout::InOut;
+  rewriter.replaceOpWithNewOp<kernel::PackWeightOp>(pack, TypeRange{pack.getDestType()}, weights,
+                                                    ValueRange{pack.getDest()}, layout);
   return success();
 }
 
@@ -76,6 +81,11 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
     for (auto prepared : module.getOps<PreparedOp>())
       functions.insert(module.lookupSymbol<func::FuncOp>(prepared.getFunction()));
     IRRewriter rewriter(&getContext());
+    SmallVector<linalg::PackOp> packs;
+    module.walk([&](linalg::PackOp pack) { packs.push_back(pack); });
+    for (linalg::PackOp pack : packs)
+      if (failed(replacePack(rewriter, pack)))
+        return signalPassFailure();
     for (Operation *op : functions) {
       auto function = cast<func::FuncOp>(op);
       if (failed(lowerSinusoids(function)))
@@ -86,11 +96,6 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
         return signalPassFailure();
       passDestination(function);
     }
-    SmallVector<linalg::PackOp> packs;
-    getOperation().walk([&](linalg::PackOp pack) { packs.push_back(pack); });
-    for (linalg::PackOp pack : packs)
-      if (failed(tilePack(rewriter, pack)))
-        return signalPassFailure();
   }
 
 private:

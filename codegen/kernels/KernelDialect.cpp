@@ -41,6 +41,7 @@ KERNEL_EFFECTS(EmbeddingOp)
 KERNEL_EFFECTS(LayerNormOp)
 KERNEL_EFFECTS(AttentionOp)
 KERNEL_EFFECTS(SinusoidalTableOp)
+KERNEL_EFFECTS(PackWeightOp)
 #undef KERNEL_EFFECTS
 
 void CountTokensOp::getEffects(Effects &effects) {
@@ -153,6 +154,7 @@ void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry)
     LayerNormOp::attachInterface<KernelBufferization<LayerNormOp>>(*context);
     AttentionOp::attachInterface<KernelBufferization<AttentionOp>>(*context);
     SinusoidalTableOp::attachInterface<KernelBufferization<SinusoidalTableOp>>(*context);
+    PackWeightOp::attachInterface<KernelBufferization<PackWeightOp>>(*context);
     CountTokensOp::attachInterface<CountTokensBufferization>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, TransformerDialect *) {

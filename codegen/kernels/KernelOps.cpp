@@ -3,6 +3,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/ModuleAbi.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -193,4 +194,36 @@ LogicalResult SinusoidalTableOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   return verifyRows(*this, "an out", getOuts()[0]);
+}
+
+LogicalResult PackWeightOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  auto panels = cast<ShapedType>(getOuts()[0].getType());
+  if (failed(verifyBuffer(*this, "panels", getOuts()[0], f32(*this), {kAny, kAny, kAny})))
+    return failure();
+  if (!panels.hasStaticShape())
+    return emitOpError() << "expected panels of static sizes, found " << panels;
+  if (getWeights().empty())
+    return emitOpError() << "expected at least one weight, found none";
+  int64_t k = panels.getDimSize(1), columns = panels.getDimSize(2), outputs = 0;
+  unsigned outputDim = getLayout() == WeightLayout::OutIn ? 0 : 1;
+  for (auto [i, weight] : llvm::enumerate(getWeights())) {
+    SmallVector<int64_t> shape = {k, k};
+    shape[outputDim] = kAny;
+    if (failed(verifyBuffer(*this, "weight " + Twine(i), weight, f32(*this), shape)))
+      return failure();
+    auto type = cast<ShapedType>(weight.getType());
+    if (!type.hasStaticShape())
+      return emitOpError() << "expected weight " << i << " of static sizes, found " << type;
+    if (outputs % columns)
+      return emitOpError() << "expected whole panels of " << columns << " outputs before weight "
+                           << i << ", found " << outputs << " outputs";
+    outputs += type.getDimSize(outputDim);
+  }
+  int64_t expected = llvm::divideCeil(outputs, columns);
+  if (panels.getDimSize(0) != expected)
+    return emitOpError() << "expected " << expected << " panels for " << outputs
+                         << " outputs, found " << panels.getDimSize(0);
+  return success();
 }

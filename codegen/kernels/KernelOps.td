@@ -152,4 +152,17 @@ def Kernel_SinusoidalTableOp : Kernel_Op<"sinusoidal_table"> {
   let assemblyFormat = "$layout `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_PackWeightOp : Kernel_Op<"pack_weight", [AttrSizedOperandSegments]> {
+  let summary = "weights as the panels that the register tile reads";
+  let description = [{
+    `panels[p, k, j] = weight(p * NR + j, k)`, where `weight(n, k)` is
+    `weights[n, k]` (`out_in`) or `weights[k, n]` (`in_out`), and 0 for n behind
+    the last output. ins: one or more weights of one K, whose outputs follow
+    each other (merged projections; each but the last has a whole number of
+    panels); outs: `[P, K, NR]`, P panels for all outputs.
+  }];
+  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Variadic<Kernel_Buffer>:$outs, Transformer_WeightLayoutAttr:$layout);
+  let assemblyFormat = "$layout `ins` `(` $weights `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 #endif // CODEGEN_KERNELS_KERNELOPS_TD

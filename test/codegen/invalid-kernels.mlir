@@ -208,3 +208,51 @@ func.func @f(%n: index) {
   transformer_kernel.work "w" "n"(%n) {flops = array<i64: 1>, bytes = array<i64: 1>, fixed_bytes = 0 : i64}
   return
 }
+
+// -----
+
+func.func @f(%w: memref<?x5xf32>, %y: memref<2x5x16xf32>) {
+  // expected-error @below {{expected weight 0 of static sizes, found 'memref<?x5xf32>'}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<?x5xf32>, memref<2x5x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<17x5xf32>, %y: memref<?x5x16xf32>) {
+  // expected-error @below {{expected panels of static sizes, found 'memref<?x5x16xf32>'}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<?x5x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<17x5xf32>, %y: memref<2x17x16xf32>) {
+  // expected-error @below {{expected weight 0 of ?x17xf32, found 'memref<17x5xf32>'}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<2x17x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<17x5xf32>, %y: memref<3x5x16xf32>) {
+  // expected-error @below {{expected whole panels of 16 outputs before weight 1, found 17 outputs}}
+  transformer_kernel.pack_weight out_in ins(%w, %w) outs(%y) : (memref<17x5xf32>, memref<17x5xf32>, memref<3x5x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<17x5xf32>, %y: memref<1x5x16xf32>) {
+  // expected-error @below {{expected 2 panels for 17 outputs, found 1}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<1x5x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x5x16xf32>) {
+  // expected-error @below {{expected at least one weight, found none}}
+  "transformer_kernel.pack_weight"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 1>}> : (memref<1x5x16xf32>) -> ()
+  return
+}

@@ -3,7 +3,8 @@
 
 // CHECK-LABEL: func @tensors
 func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xindex>, %ids: tensor<?xi64>, %x: tensor<?x8xf32>, %k: tensor<?x4xf32>,
-                   %w: tensor<30x8xf32>, %b: tensor<8xf32>, %f: f32, %grid: tensor<?x?x8xf32>, %column: tensor<?x?xf32>) {
+                   %w: tensor<30x8xf32>, %b: tensor<8xf32>, %f: f32, %grid: tensor<?x?x8xf32>, %column: tensor<?x?xf32>,
+                   %packed: tensor<1x30x8xf32>) {
   // CHECK: transformer_kernel.count_tokens %{{.*}} : tensor<?x?xi64>
   %n = transformer_kernel.count_tokens %m : tensor<?x?xi64>
   // CHECK: transformer_kernel.pack_tokens ins(%{{.*}}) outs(%{{.*}}, %{{.*}}) :
@@ -31,6 +32,8 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.sinusoidal_table halves outs(%{{.*}}) :
   %10 = transformer_kernel.sinusoidal_table halves outs(%w) : (tensor<30x8xf32>) -> tensor<30x8xf32>
+  // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) :
+  %11 = transformer_kernel.pack_weight in_out ins(%w) outs(%packed) : (tensor<30x8xf32>, tensor<1x30x8xf32>) -> tensor<1x30x8xf32>
   return
 }
 

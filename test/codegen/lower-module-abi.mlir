@@ -55,11 +55,13 @@
 // JSON-SAME: "name":"forward","outputs":[{"dtype":"f32","name":"pooled","shape":["batch",4]}]
 // JSON-SAME: "mode":"inference","model_type":"toy"
 // JSON-SAME: "parameters":[{"aliases":["model.w0"],"dtype":"f32","init":{"kind":"normal","value":0.02},"name":"w0","shape":[4]},{"dtype":"f32","name":"b0","shape":[4]}
-// JSON-SAME: "prepared":[{"dtype":"f32","function":1,"name":"w1.prepared","shape":[4],"sources":[2]}]
+// JSON-SAME: "prepare_code":"{{[0-9a-f]+}}","prepared":[{"dtype":"f32","function":1,"name":"w1.prepared","shape":[4],"sources":[2]}]
 // JSON-SAME: "slots":[{"index":0,"kind":"parameter"},{"index":1,"kind":"parameter"},{"index":0,"kind":"prepared"},{"index":3,"kind":"parameter"},{"index":3,"kind":"parameter"}]
 // JSON-SAME: "target":{"arch":"x86-64-v3","cpu":"x86-64-v3","features":[{{.*}}"avx2"{{.*}}"fma"]}
+// The tokenizer follows the JSON.
+// JSON-SAME: "tokenizer_bytes":7}{words}")
 
-module attributes {transformer.model_type = "toy"} {
+module attributes {transformer.model_type = "toy", transformer.tokenizer = "{words}"} {
 transformer.parameter @w0 : tensor<4xf32> init(#transformer.init<normal, 0.02 : f64>) aliases ["model.w0"]
 transformer.parameter @b0 : tensor<4xf32>
 transformer.parameter @w1 : tensor<4xf32>

@@ -1,25 +1,32 @@
 // RUN: transformer-opt %s --transformer-cpu-lower-prepare | FileCheck %s
 
-// Merged projections: the sources stand behind each other in one buffer, then
-// one task a panel transposes it into the destination.
+// Merged projections that fall into whole panels: the kernel takes them one by one.
 // CHECK-LABEL: func.func private @merged(
+// CHECK-SAME: %[[Q:.*]]: tensor<32x5xf32>, %[[K:.*]]: tensor<17x5xf32>, %[[Y:.*]]: tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
+// CHECK-NEXT: %[[P:.*]] = transformer_kernel.pack_weight out_in ins(%[[Q]], %[[K]]) outs(%[[Y]])
+// CHECK-NEXT: return %[[P]]
+
+// Others stand behind each other in one buffer first.
+// CHECK-LABEL: func.func private @straddling(
 // CHECK-SAME: %[[Q:.*]]: tensor<20x5xf32>, %[[K:.*]]: tensor<12x5xf32>, %[[Y:.*]]: tensor<2x5x16xf32>) -> tensor<2x5x16xf32>
 // CHECK: %[[I:.*]] = tensor.insert_slice %[[Q]] into %{{.*}}[0, 0] [20, 5] [1, 1]
 // CHECK: %[[W:.*]] = tensor.insert_slice %[[K]] into %[[I]][20, 0] [12, 5] [1, 1]
-// CHECK: scf.forall (%{{.*}}) in (2) shared_outs(%{{.*}} = %[[Y]])
-// CHECK-NEXT: transformer_kernel.work "pack weight" "panels=2 K=5 NR=16"() {bytes = array<i64>, fixed_bytes = 1280 : i64, flops = array<i64>}
-// CHECK: tensor.extract_slice %[[W]][%{{.*}}, 0] [16, 5] [1, 1]
-// CHECK: linalg.transpose {{.*}} permutation = [0, 2, 1]
-// CHECK-NOT: linalg.pack
+// CHECK: transformer_kernel.pack_weight out_in ins(%[[W]]) outs(%[[Y]])
 
 // CHECK-LABEL: func.func private @width_17(
-// CHECK: tensor.pad %{{.*}} low[0, 0] high[15, 0]
-// CHECK: linalg.transpose
-// CHECK-NOT: linalg.pack
+// CHECK-SAME: %[[O:.*]]: tensor<17x5xf32>, %[[Y:.*]]: tensor<2x5x16xf32>)
+// CHECK-NEXT: transformer_kernel.pack_weight out_in ins(%[[O]]) outs(%[[Y]])
+
+// Ones behind the last output, or zeros behind the last input, are no padding of panels.
+// CHECK-LABEL: func.func private @other_pads(
+// CHECK: %[[A:.*]] = tensor.pad %{{.*}} low[0, 0] high[15, 0]
+// CHECK: transformer_kernel.pack_weight out_in ins(%[[A]])
+// CHECK: %[[B:.*]] = tensor.pad %{{.*}} low[0, 0] high[15, 1]
+// CHECK: transformer_kernel.pack_weight out_in ins(%[[B]])
 
 // CHECK-LABEL: func.func private @conv1d(
-// CHECK: tensor.extract_slice %{{.*}}[0, %{{.*}}] [5, 16] [1, 1]
-// CHECK-NOT: linalg.pack
+// CHECK-SAME: %[[C:.*]]: tensor<5x32xf32>, %[[Y:.*]]: tensor<2x5x16xf32>)
+// CHECK-NEXT: transformer_kernel.pack_weight in_out ins(%[[C]]) outs(%[[Y]])
 
 // CHECK-LABEL: func.func private @sinusoids(
 // CHECK-SAME: %[[Y:.*]]: tensor<7x5xf32>) -> tensor<7x5xf32>
@@ -36,16 +43,29 @@
 // CHECK: tensor.concat
 
 transformer.parameter @q : tensor<20x5xf32>
+transformer.parameter @q32 : tensor<32x5xf32>
 transformer.parameter @k : tensor<12x5xf32>
 transformer.parameter @o : tensor<17x5xf32>
 transformer.parameter @c : tensor<5x32xf32>
 transformer.parameter @b : tensor<17xf32>
-transformer.prepared @qk.prepared = @merged(@q, @k) : tensor<2x5x16xf32>
+transformer.prepared @qo.prepared = @merged(@q32, @o) : tensor<4x5x16xf32>
+transformer.prepared @qk.prepared = @straddling(@q, @k) : tensor<2x5x16xf32>
 transformer.prepared @o.prepared = @width_17(@o) : tensor<2x5x16xf32>
 transformer.prepared @c.prepared = @conv1d(@c) : tensor<2x5x16xf32>
 transformer.prepared @table = @sinusoids() : tensor<7x5xf32>
 transformer.prepared @b.prepared = @bias(@b) : tensor<2x16xf32>
-func.func private @merged(%q: tensor<20x5xf32>, %k: tensor<12x5xf32>) -> tensor<2x5x16xf32> {
+func.func private @merged(%q: tensor<32x5xf32>, %k: tensor<17x5xf32>) -> tensor<4x5x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.concat dim(0) %q, %k : (tensor<32x5xf32>, tensor<17x5xf32>) -> tensor<49x5xf32>
+  %1 = tensor.pad %0 low[0, 0] high[15, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<49x5xf32> to tensor<64x5xf32>
+  %2 = tensor.empty() : tensor<4x5x16xf32>
+  %3 = linalg.pack %1 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %2 : tensor<64x5xf32> -> tensor<4x5x16xf32>
+  return %3 : tensor<4x5x16xf32>
+}
+func.func private @straddling(%q: tensor<20x5xf32>, %k: tensor<12x5xf32>) -> tensor<2x5x16xf32> {
   %0 = tensor.concat dim(0) %q, %k : (tensor<20x5xf32>, tensor<12x5xf32>) -> tensor<32x5xf32>
   %1 = tensor.empty() : tensor<2x5x16xf32>
   %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x5xf32> -> tensor<2x5x16xf32>
@@ -60,6 +80,21 @@ func.func private @width_17(%o: tensor<17x5xf32>) -> tensor<2x5x16xf32> {
   %1 = tensor.empty() : tensor<2x5x16xf32>
   %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x5xf32> -> tensor<2x5x16xf32>
   return %2 : tensor<2x5x16xf32>
+}
+func.func private @other_pads(%o: tensor<17x5xf32>, %a: tensor<2x5x16xf32>, %b: tensor<2x6x16xf32>) -> (tensor<2x5x16xf32>, tensor<2x6x16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %0 = tensor.pad %o low[0, 0] high[15, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  } : tensor<17x5xf32> to tensor<32x5xf32>
+  %1 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %a : tensor<32x5xf32> -> tensor<2x5x16xf32>
+  %2 = tensor.pad %o low[0, 0] high[15, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<17x5xf32> to tensor<32x6xf32>
+  %3 = linalg.pack %2 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %b : tensor<32x6xf32> -> tensor<2x6x16xf32>
+  return %1, %3 : tensor<2x5x16xf32>, tensor<2x6x16xf32>
 }
 func.func private @conv1d(%c: tensor<5x32xf32>) -> tensor<2x5x16xf32> {
   %0 = tensor.empty() : tensor<2x5x16xf32>

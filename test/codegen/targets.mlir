@@ -33,22 +33,22 @@
 
 // The widths of panels, and what a program asks its CPU for.
 // RUN: transformer-compile %s --arch aarch64 --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=JSON
-// JSON: "prepared":[{{.*}}"shape":[4,512,8]
+// JSON: "prepared":[{{.*}}"shape":[4,1024,8]
 // JSON-SAME: "target":{"arch":"aarch64","cpu":"generic","features":["neon"]}
 
-transformer.parameter @weight : tensor<32x512xf32>
-transformer.parameter @gamma : tensor<512xf32>
-transformer.parameter @words : tensor<10x512xf32>
+transformer.parameter @weight : tensor<32x1024xf32>
+transformer.parameter @gamma : tensor<1024xf32>
+transformer.parameter @words : tensor<10x1024xf32>
 func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids", transformer.range = array<i64: 0, 10>},
                    %mask: tensor<?x?xi64> {transformer.name = "attention_mask"})
     -> (tensor<?x?x32xf32> {transformer.name = "logits"}) attributes {transformer.entry} {
   %packed, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
-  %words = transformer.get_parameter @words : tensor<10x512xf32>
-  %gamma = transformer.get_parameter @gamma : tensor<512xf32>
-  %weight = transformer.get_parameter @weight : tensor<32x512xf32>
-  %x = transformer.embedding %packed, %words : tensor<?xi64>, tensor<10x512xf32> -> tensor<?x512xf32>
-  %n = transformer.layer_norm %x, %gamma, %gamma {eps = 1.0e-5 : f64} : tensor<?x512xf32>, tensor<512xf32>, tensor<512xf32> -> tensor<?x512xf32>
-  %y = transformer.linear %n, %weight out_in : tensor<?x512xf32>, tensor<32x512xf32> -> tensor<?x32xf32>
+  %words = transformer.get_parameter @words : tensor<10x1024xf32>
+  %gamma = transformer.get_parameter @gamma : tensor<1024xf32>
+  %weight = transformer.get_parameter @weight : tensor<32x1024xf32>
+  %x = transformer.embedding %packed, %words : tensor<?xi64>, tensor<10x1024xf32> -> tensor<?x1024xf32>
+  %n = transformer.layer_norm %x, %gamma, %gamma {eps = 1.0e-5 : f64} : tensor<?x1024xf32>, tensor<1024xf32>, tensor<1024xf32> -> tensor<?x1024xf32>
+  %y = transformer.linear %n, %weight out_in : tensor<?x1024xf32>, tensor<32x1024xf32> -> tensor<?x32xf32>
   %a = transformer.activation gelu %y : tensor<?x32xf32>
   %logits = transformer.unpack_tokens %a, %seq : tensor<?x32xf32> -> tensor<?x?x32xf32>
   return %logits : tensor<?x?x32xf32>

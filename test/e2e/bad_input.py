@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bad_compile
+import bad_packed
 import numpy as np
 from bad_suite import Arrays, Suite, unwritable
 from harness import Report, execute, make_raw, read_raw, why_not_clean_error
@@ -212,6 +213,7 @@ CHECKS = (
     check_inputs,
     check_run_paths,
     check_run_options,
+    *bad_packed.CHECKS,
 )
 
 

@@ -2,7 +2,8 @@
 """The same sum in the same order, always: a row's outputs do not depend on what runs beside it.
 
 Runs each of eight rows alone, in a batch of eight, with 0 and 100 columns of padding, with 1 and 2
-threads, and wants the outputs of its unmasked tokens bit for bit the same. With --shapes: likewise
+threads, and wants the outputs of its unmasked tokens bit for bit the same. So do runs that make,
+and then use, a file of packed weights. With --shapes: likewise
 each row of the benchmark's shapes, at last all of them in one batch; without a --case on a BERT of
 two layers with BERT-base's widths and random weights.
 """
@@ -65,14 +66,18 @@ class Program:
     def __init__(self, path: Path, weights: Path, scratch: Path):
         self.path, self.weights, self.scratch = path, weights, scratch
 
-    def run(self, inputs: Arrays, threads: int) -> Arrays:
+    def run(self, inputs: Arrays, threads: int, packed: Path | None = None) -> Arrays:
         source, result = self.scratch / "in.safetensors", self.scratch / "out.safetensors"
         result.unlink(missing_ok=True)
         save_file({name: np.ascontiguousarray(value, dtype=np.int64) for name, value in inputs.items()}, source)
         files = ["--weights", self.weights, "--inputs", source, "--outputs", result]
-        done = execute([self.path, "run", *files, "--threads", threads])
+        made = packed is not None and not packed.exists()
+        options = ["--packed-weights", packed] if packed else []
+        done = execute([self.path, "run", *files, "--threads", threads, *options])
         if done.code != 0:
             raise RuntimeError(f"exit code {done.code}: {done.complaint()}")
+        if ("packed weights written" in done.stderr) != made:
+            raise RuntimeError(f"packed weights: stderr is {done.stderr.strip()!r}")
         return load_file(result)
 
 
@@ -134,6 +139,11 @@ def check_model(name: str, config: dict, program: Program, report: Report) -> No
             report.add(f"{label}, alone", next((reason for reason in singles if reason), None))
             columns = min(max(lengths) + padding, model.limit)
             report.add(f"{label}, batch of {len(rows)}", first_difference(program, rows, alone, columns, threads))
+    packed = program.scratch / f"{name}.packed"
+    batch = batched(rows, max(lengths))
+    wanted = program.run(batch, 2)
+    for what in ("made", "used"):
+        report.add(f"invariance/{name}: packed weights {what}", difference(program.run(batch, 2, packed), wanted))
 
 
 def check_alone(

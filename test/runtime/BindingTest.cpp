@@ -1,3 +1,4 @@
+#include "runtime/ThreadPool.h"
 #include "test/runtime/FakeModule.h"
 #include "test/runtime/TestSupport.h"
 
@@ -68,6 +69,35 @@ TEST(Binding, HalfPrecisionIsConverted) {
       tensorOf<uint16_t>(DataType::BF16, {3, 2}, {0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0});
   weights["bias"] = tensorOf<uint16_t>(DataType::F16, {2}, {0x5640, 0x5A40});
   EXPECT_EQ(outputWith(weights), expected);
+}
+
+TEST(Binding, LongTensorsAreConvertedInPieces) {
+  constexpr int64_t count = (int64_t(2) << 19) + 5;
+  std::string text = fakeDescription;
+  text.replace(text.find("\"parameters\": ["), 15,
+               fmt::format("\"parameters\": [{{\"name\": \"long\", \"dtype\": \"f32\", "
+                           "\"shape\": [{}]}}, ",
+                           count));
+  // What stood before it is one further on.
+  text.replace(text.find("[0, 1], \"dtype\""), 6, "[1, 2]");
+  text.replace(text.find("\"slots\": ["), 10,
+               "\"slots\": [{\"kind\": \"parameter\", \"index\": 0}, ");
+  TensorMap weights = fakeWeights();
+  std::vector<uint16_t> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<uint16_t>(0x3F80 + i % 4096);
+  weights["long"] = tensorOf<uint16_t>(DataType::BF16, {count}, values);
+  TemporaryFolder folder;
+  writeSafetensors(folder.path("model.safetensors"), weights);
+  tr_module abi = fakeModule(text);
+  Module module(abi, "fake");
+  Arena arena;
+  setThreads(3);
+  Parameters parameters(module, Checkpoint::open(folder.path()), arena, "");
+  setThreads(1);
+  const auto *found = static_cast<const float *>(parameters.slots()[0]);
+  for (int64_t i = 0; i < count; ++i)
+    ASSERT_EQ(found[i], bfloat16ToFloat(values[i])) << i;
 }
 
 TEST(Binding, MissingTensor) {

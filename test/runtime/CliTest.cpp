@@ -82,6 +82,29 @@ TEST_F(Cli, ABadRunLeavesNoFile) {
   EXPECT_EQ(folder.count(), before);
 }
 
+TEST_F(Cli, PackedWeights) {
+  std::string packed = folder.path("model.packed");
+  std::vector<std::string> arguments{"run",
+                                     "-w",
+                                     folder.path(),
+                                     "--packed-weights",
+                                     packed,
+                                     "-i",
+                                     "input_ids=" + folder.path("ids.npy"),
+                                     "-o",
+                                     "last_hidden_state=" + folder.path("y.npy")};
+  EXPECT_EQ(runWith(arguments).err,
+            "note: " + packed + ": packed weights written (there was none)\n");
+  EXPECT_EQ(runWith(arguments).err, "");
+  EXPECT_EQ(readNpy(folder.path("y.npy")).data<float>()[0], 105);
+  Result bench =
+      runWith({"bench", "-w", folder.path(), "--packed-weights", packed, "--shape", "2x4"});
+  EXPECT_EQ(bench.err, "");
+  expectContains(bench.out, {"median"});
+  arguments[4] = folder.path("ids.npy");
+  expectError(runWith(arguments), {"ids.npy", "not a file of packed weights"});
+}
+
 TEST_F(Cli, EmbeddedWeights) {
   std::ifstream file(folder.path("model.safetensors"), std::ios::binary);
   std::string weights((std::istreambuf_iterator<char>(file)), {});

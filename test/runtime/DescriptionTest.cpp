@@ -79,4 +79,15 @@ TEST(Module, ChecksMagicAndVersion) {
   expectContains(errorOf([] { Module(fakeModule(), "fake").entry("x"); }), {"\"x\"", "forward"});
 }
 
+TEST(Description, TokenizerBehindIt) {
+  json description = json::parse(fakeDescription);
+  description.erase("tokenizer");
+  description["tokenizer_bytes"] = 7;
+  std::string text = description.dump() + "{words}!";
+  tr_module abi = fakeModule(text);
+  abi.description_size -= 8;
+  EXPECT_EQ(Module(abi, "fake").description().tokenizer, "{words}");
+  expectContains(errorWith("/tokenizer_bytes", -1), {"tokenizer_bytes", "-1"});
+}
+
 } // namespace

@@ -9,25 +9,6 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-/// The transpose of a square of vectors by exchanging off-diagonal blocks of
-/// 1, 2, 4, ... lanes.
-static void transposeSquare(Emit &b, Values &x) {
-  int64_t n = x.size();
-  for (int64_t step = 1; step < n; step *= 2)
-    for (int64_t i = 0; i < n; ++i) {
-      if (i & step)
-        continue;
-      SmallVector<int64_t> low, high;
-      for (int64_t lane = 0; lane < n; ++lane) {
-        low.push_back(lane & step ? n + lane - step : lane);
-        high.push_back(lane & step ? n + lane : lane + step);
-      }
-      Value upper = x[i], lower = x[i + step];
-      x[i] = vector::ShuffleOp::create(b, upper, lower, low);
-      x[i + step] = vector::ShuffleOp::create(b, upper, lower, high);
-    }
-}
-
 /// Columns behind the block's last key repeat it: defined values, whose scores
 /// the tile masks.
 void AttentionNest::packKeys(Place &place) {
@@ -43,7 +24,7 @@ void AttentionNest::packKeys(Place &place) {
           Value row = b.min(b.add(panelRow, column + i), last);
           rows.push_back(b.loadVector(k, {row, b.add(place.kvColumn, dim)}, count));
         }
-        transposeSquare(b, rows);
+        b.transposeSquare(rows);
         for (int64_t i = 0; i < count; ++i)
           b.storeVector(rows[i], place.keyPanels, {panel, b.add(dim, i), b.index(column)});
       }

@@ -76,6 +76,23 @@ void Emit::prefetchRow(Value buffer, Value row, Value column, int64_t count) {
                                secondLevel, /*isDataCache=*/true);
 }
 
+void Emit::transposeSquare(Values &x) {
+  int64_t n = x.size();
+  for (int64_t step = 1; step < n; step *= 2)
+    for (int64_t i = 0; i < n; ++i) {
+      if (i & step)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < n; ++lane) {
+        low.push_back(lane & step ? n + lane - step : lane);
+        high.push_back(lane & step ? n + lane : lane + step);
+      }
+      Value upper = x[i], lower = x[i + step];
+      x[i] = vector::ShuffleOp::create(*this, upper, lower, low);
+      x[i + step] = vector::ShuffleOp::create(*this, upper, lower, high);
+    }
+}
+
 Value Emit::stackBuffer(ArrayRef<int64_t> shape) {
   constexpr int64_t cacheLine = 64;
   return memref::AllocaOp::create(*this, MemRefType::get(shape, getF32Type()),

@@ -72,6 +72,10 @@ public:
   /// The sum of values by a tree.
   Value sumTree(ValueRange values);
 
+  /// The transpose of a square of vectors by exchanging off-diagonal blocks of
+  /// 1, 2, 4, ... lanes.
+  void transposeSquare(Values &x);
+
   // Memory.
   Value dim(Value buffer, int64_t i) { return memref::DimOp::create(*this, buffer, i); }
   Value load(Value buffer, ValueRange at) { return memref::LoadOp::create(*this, buffer, at); }

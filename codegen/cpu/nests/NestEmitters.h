@@ -17,6 +17,7 @@ void emitEmbedding(Emit &b, kernel::EmbeddingOp op);
 void emitLayerNorm(Emit &b, kernel::LayerNormOp op);
 void emitAttention(Emit &b, kernel::AttentionOp op);
 void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
+void emitPackWeight(Emit &b, kernel::PackWeightOp op);
 
 } // namespace mlir::transformer
 

@@ -148,6 +148,29 @@ func.func @first(%x: memref<?x21xf32>, %cu: memref<?xindex>, %y: memref<?x21xf32
         check(f"packing {batch}x{length} tokens {tokens}", bool(ok))
 
 
+def check_weights():
+    """Panels of weights, [out, in] and [in, out]: widths that no panel and no vector divides."""
+    shapes = [(1, 1), (panel, lanes), (panel + 1, lanes + 1), (5 * panel - 1, 3 * lanes - 1), (9 * panel + 3, 70), (31 * panel, 8)]
+    cases = [(f"w{i}{layout}", n, k, layout) for i, (n, k) in enumerate(shapes) for layout in ("out_in", "in_out")]
+    text = ""
+    for name, n, k, layout in cases:
+        first, last = 2 * panel, n  # two weights that follow each other
+        outs = f"memref<{2 + -(-n // panel)}x{k}x{panel}xf32>"
+        a, b = ((f"memref<{m}x{k}xf32>" if layout == "out_in" else f"memref<{k}x{m}xf32>") for m in (first, last))
+        text += f"""
+func.func @{name}(%a: {a}, %b: {b}, %y: {outs}) {{
+  transformer_kernel.pack_weight {layout} ins(%a, %b) outs(%y) : ({a}, {b}, {outs}) -> ()
+  return
+}}"""
+    library = nests.build(text, arch)
+    for name, n, k, layout in cases:
+        a, b, y = normal(2 * panel, k), normal(n, k), garbage(2 + -(-n // panel), k, panel)
+        nests.call(library[name], *(w if layout == "out_in" else np.ascontiguousarray(w.T) for w in (a, b)), y)
+        rows = np.concatenate([a, b, np.zeros((-n % panel, k), np.float32)])
+        want = rows.reshape(-1, panel, k).transpose(0, 2, 1)
+        check(f"pack_weight {layout} {k}x{n}", np.array_equal(y, want))
+
+
 def check_sinusoids():
     text = "".join(f"""
 func.func @s{width}{layout}(%y: memref<?x{width}xf32>) {{
@@ -262,7 +285,7 @@ def check_attention():
                 check(f"attention {mode} {heads}/{groups}x{dim} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
 
 
-for part in (check_packing, check_sinusoids, check_norm, check_embedding, check_attention):
+for part in (check_packing, check_weights, check_sinusoids, check_norm, check_embedding, check_attention):
     if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
         part()
 print("FAILED" if failures else "all passed")
