@@ -164,6 +164,6 @@ Value Emit::findSegment(Value count, Value position, function_ref<Value(Value)> 
 }
 
 int64_t Emit::itemsPerTask(int64_t elements) {
-  constexpr int64_t elementsPerTask = 12288;
+  constexpr int64_t elementsPerTask = 3072;
   return std::clamp<int64_t>(elementsPerTask / std::max<int64_t>(elements, 1), 1, 1024);
 }
