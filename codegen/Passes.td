@@ -32,14 +32,15 @@ def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp
 def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
   let summary = "Tile, fuse and vectorise linear layers for a CPU's registers and caches";
   let description = [{
-    For each contraction on panels and its epilogue: tasks of `row-block` rows by
-    `panel-block` panels (`scf.forall`, with the epilogue, contraction and fill
-    fused), inside them register tiles of `tile-rows` rows by one panel, panels
-    outside and rows inside so that a panel stays in the second-level cache. Rows
-    that are left over go through tiles of half the rows down to one. k runs one
-    by one from 0 to K - 1 in every variant, so that a row's result does not
-    depend on the number of rows. The tiles are vectorised; the accumulators
-    live in registers.
+    For each contraction on panels and its epilogue: tasks of a block of rows by
+    one panel, or by as many as make a task worth handing out (`scf.forall`, with
+    the epilogue, contraction and fill fused), inside them register tiles of one
+    panel, panels outside and rows inside so that a panel stays in the
+    second-level cache. A panel too large for that goes in blocks of k, whose sums
+    wait in memory. Rows that are left over go through tiles of half the rows down
+    to one. k runs one by one from 0 to K - 1 in every variant, so that a row's
+    result does not depend on the number of rows. The tiles are vectorised; the
+    accumulators live in registers.
   }];
   let options = [Option<"arch", "arch", "std::string", "\"native\"", "Target whose description gives the tile sizes">];
   let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
@@ -91,7 +92,7 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
   let description = [{
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
     loop-carried value of its own, and k is unrolled by 4. Permuted transfers
-    become plain ones. Fails if a contraction is left.
+    become plain ones.
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
 }

@@ -5,8 +5,6 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-Type PackTokensOp::sequencesType(MLIRContext *context) { return SequencesType::get(context); }
-
 LogicalResult PackTokensOp::verify() {
   if (getInputs().size() != getPacked().size())
     return emitOpError() << "expected one packed result for each of the " << getInputs().size()

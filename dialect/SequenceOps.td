@@ -32,9 +32,6 @@ def Transformer_PackTokensOp : Transformer_Op<"pack_tokens", [Pure]> {
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1; // drops inputs whose packed result nobody reads
-  let extraClassDeclaration = [{
-    static ::mlir::Type sequencesType(::mlir::MLIRContext *context);
-  }];
 }
 
 def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure]> {

@@ -11,10 +11,8 @@ static const MaskedLmNames maskedLmNames = {
 void transformer::buildBert(Import &import) {
   Config &config = import.config;
   BertConfig bert = BertConfig::read(config, /*vocabSize=*/30522, /*types=*/2);
-  int64_t labels = config.labels();
+  int64_t labels = readLabels(import);
   StringRef head = import.head;
-  if (head == "ForQuestionAnswering" && labels != 2)
-    config.fail("num_labels", "2 for question answering", Twine(labels));
   if (!config.ok())
     return;
 

@@ -124,6 +124,13 @@ Value transformer::buildMaskedLmHead(ModelBuilder &model, const BertConfig &conf
                      "logits");
 }
 
+int64_t transformer::readLabels(Import &import) {
+  int64_t labels = import.config.labels();
+  if (import.head == "ForQuestionAnswering" && labels != 2)
+    import.config.fail("num_labels", "2 for question answering", Twine(labels));
+  return labels;
+}
+
 void transformer::buildTokenClassification(Import &import, int64_t labels, Value hidden,
                                            Value sequences) {
   Body &body = import.model.entry();

@@ -17,6 +17,10 @@ struct BertConfig {
   static BertConfig read(Config &config, int64_t vocabSize, int64_t types);
 };
 
+/// The number of labels that the head gives; question answering takes two, a
+/// start and an end.
+int64_t readLabels(Import &import);
+
 /// A built encoder.
 struct BertEncoder {
   Value hidden, sequences;

@@ -70,10 +70,8 @@ static BertEncoder buildEncoder(ModelBuilder &model, const BertConfig &config, S
 void transformer::buildDistilBert(Import &import) {
   Config &config = import.config;
   BertConfig bert = readConfig(config);
-  int64_t labels = config.labels();
+  int64_t labels = readLabels(import);
   StringRef head = import.head;
-  if (head == "ForQuestionAnswering" && labels != 2)
-    config.fail("num_labels", "2 for question answering", Twine(labels));
   if (!config.ok())
     return;
 

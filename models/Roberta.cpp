@@ -13,14 +13,12 @@ void transformer::buildRoberta(Import &import) {
   BertConfig bert = BertConfig::read(config, /*vocabSize=*/50265, /*types=*/2);
   // Positions count from pad_token_id + 1, so the last ones of the table are the limit.
   int64_t pad = config.integer({"pad_token_id"}, 1, 0, bert.vocabSize);
-  int64_t labels = config.labels();
+  int64_t labels = readLabels(import);
   int64_t maxLength = bert.positions - pad - 1;
   StringRef head = import.head;
   if (maxLength < 1)
     config.fail("max_position_embeddings", "more than pad_token_id + 1 = " + Twine(pad + 1),
                 Twine(bert.positions));
-  if (head == "ForQuestionAnswering" && labels != 2)
-    config.fail("num_labels", "2 for question answering", Twine(labels));
   if (!config.ok())
     return;
 
