@@ -8,6 +8,7 @@ import nests
 
 arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
 lanes = nests.vector_lanes(arch)
+panel = 2 * lanes
 random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
 failures = 0
 
