@@ -38,7 +38,7 @@ void mlir::transformer::buildLinalgPipeline(OpPassManager &manager, const CpuTar
 void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager, const CpuTarget &target) {
   manager.addPass(createLowerPrepare());
   TileLinearOptions options;
-  options.arch = target.arch;
+  options.arch = target.name;
   manager.addPass(createTileLinear(options));
   addCleanUp(manager);
 }
@@ -51,7 +51,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager, const Cpu
   manager.addPass(createLowerVectors());
   manager.addPass(createCanonicalizerPass()); // constant steps of unrolled loops
   manager.addPass(createPrefetchPanels());
-  manager.addPass(createEmitNestsPass(target.arch));
+  manager.addPass(createEmitNestsPass(target.name));
   addCleanUp(manager);
   manager.addPass(createPlanMemory());
   addCleanUp(manager);
@@ -60,7 +60,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager, const Cpu
 void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager, const CpuTarget &target) {
   manager.addPass(createOutlineParallel());
   LowerModuleAbiOptions options;
-  options.arch = target.arch;
+  options.arch = target.name;
   manager.addPass(createLowerModuleAbi(options));
   addCleanUp(manager);
   manager.addPass(createLoopInvariantCodeMotionPass());

@@ -69,11 +69,16 @@ void setAArch64(CpuTarget &target) {
 
 } // namespace
 
-llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef arch) {
+llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef name) {
   llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  auto [arch, caches] = name.split('/');
   CpuTarget target;
+  target.name = name.str();
   target.arch = arch.str();
-  if (arch == "native")
+  if (!caches.empty() && caches != "native")
+    return llvm::createStringError("--arch " + name + ": expected nothing or native behind " +
+                                   arch + "/, found " + caches);
+  if (arch == "native" || caches == "native")
     readCaches(target);
   if (arch == "aarch64" || (arch == "native" && host.isAArch64())) {
     target.triple = host.isAArch64() ? host.str() : "aarch64-unknown-linux-gnu";

@@ -14,7 +14,8 @@ namespace mlir::transformer {
 /// as a literal.
 struct CpuTarget {
   std::string triple;                // LLVM's target triple
-  std::string arch;                  // as asked for: x86-64-v3, native, ...
+  std::string name;                  // as asked for: x86-64-v3, native, x86-64-v3/native, ...
+  std::string arch;                  // whose code it is: x86-64-v3, native, ...
   std::string cpu;                   // LLVM's CPU name, for scheduling
   std::string features;              // LLVM's feature string
   std::vector<std::string> required; // CPU features that a program checks for
@@ -35,8 +36,9 @@ struct CpuTarget {
 
 /// The description of `arch`: "native", an x86-64 level ("x86-64", "x86-64-v2",
 /// "x86-64-v3", "x86-64-v4"), "aarch64", or an LLVM CPU name of this machine's
-/// architecture. Error: an unknown name.
-llvm::Expected<CpuTarget> cpuTarget(llvm::StringRef arch);
+/// architecture; behind each, "/native": with tiles for this machine's caches.
+/// Error: an unknown name.
+llvm::Expected<CpuTarget> cpuTarget(llvm::StringRef name);
 
 } // namespace mlir::transformer
 

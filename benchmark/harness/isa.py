@@ -40,4 +40,4 @@ class Isa:
         return stem if self.name == "native" else f"{stem}-{self.name}"
 
 
-ISAS = {isa.name: isa for isa in (Isa("native", "native", 512), Isa("avx2", "x86-64-v3", 256))}
+ISAS = {isa.name: isa for isa in (Isa("native", "native", 512), Isa("avx2", "x86-64-v3/native", 256))}

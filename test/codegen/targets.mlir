@@ -36,6 +36,10 @@
 // JSON: "prepared":[{{.*}}"shape":[4,1024,8]
 // JSON-SAME: "target":{"arch":"aarch64","cpu":"generic","features":["neon"]}
 
+// Tiles for this machine's caches do not change whose code it is.
+// RUN: transformer-compile %s --arch x86-64-v3/native --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=CACHES
+// CACHES: "target":{"arch":"x86-64-v3","cpu":"x86-64-v3"
+
 transformer.parameter @weight : tensor<32x1024xf32>
 transformer.parameter @gamma : tensor<1024xf32>
 transformer.parameter @words : tensor<10x1024xf32>

@@ -3,6 +3,7 @@
 // RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=aarch64 | FileCheck %s --check-prefixes=FOUR,NEON
 // RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v2 | FileCheck %s --check-prefixes=FOUR,V2
 // RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=z80 2>&1 | FileCheck %s --check-prefix=ARCH
+// RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=haswell/big 2>&1 | FileCheck %s --check-prefix=CACHES
 
 // Tasks, in them tiles of six rows and, for the rows left over, of 4, 2 and 1.
 // The accumulator is carried by the loop over k, one fused multiply-add a row.
@@ -51,6 +52,7 @@
 // FOUR: -> (vector<1x1x8xf32>) {
 // FOUR: transformer.k_loop
 
+// CACHES: error: --arch haswell/big: expected nothing or native behind haswell/, found big
 // ARCH: error: --arch z80: expected native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows
 
 func.func @linear(%x: tensor<?x5xf32>, %w: tensor<2x5x16xf32>, %b: tensor<2x16xf32>, %y: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> {
