@@ -92,26 +92,34 @@ private:
   std::atomic<int> sleepers{0};
 };
 
-/// The tasks [first, end) that are left of a thread's share of a loop, in one word.
+/// The tasks [first, end) that are left of a thread's share of a loop, and whether the thread has
+/// begun with them: one word.
 struct alignas(64) Share {
-  std::atomic<uint64_t> range{0};
+  static constexpr int64_t mostTasks = INT32_MAX;
 
   void set(uint64_t first, uint64_t end) {
-    range.store(first << 32 | end, std::memory_order_relaxed);
+    word.store(first << 32 | end, std::memory_order_relaxed);
   }
 
-  /// Takes the first task, or the last one; -1 when none is left.
-  int64_t take(bool front) {
-    uint64_t seen = range.load(std::memory_order_relaxed);
+  /// Takes the first task; who is not the owner leaves that to an owner that has begun, and takes
+  /// the last one. -1 when none is left.
+  int64_t take(bool owner) {
+    uint64_t seen = word.load(std::memory_order_relaxed);
     for (;;) {
-      uint64_t first = seen >> 32, end = seen & UINT32_MAX;
+      uint64_t begun = seen & begunBit, first = (seen & ~begunBit) >> 32, end = seen & UINT32_MAX;
       if (first >= end)
         return -1;
+      bool front = owner || !begun;
       uint64_t rest = front ? (first + 1) << 32 | end : first << 32 | (end - 1);
-      if (range.compare_exchange_weak(seen, rest, std::memory_order_relaxed))
+      if (word.compare_exchange_weak(seen, rest | begun | (owner ? begunBit : 0),
+                                     std::memory_order_relaxed))
         return static_cast<int64_t>(front ? first : end - 1);
     }
   }
+
+private:
+  static constexpr uint64_t begunBit = uint64_t(1) << 63;
+  std::atomic<uint64_t> word{0};
 };
 
 /// One loop at a time. `left` counts the tasks that nobody has taken, below zero when a thread came
@@ -168,14 +176,14 @@ private:
   }
 
   /// The index of a task for this thread, or -1 when none is left: the next of its own share, then
-  /// the last of another's. Who counts `left` down from above zero owns one of the tasks that the
+  /// one of another's. Who counts `left` down from above zero owns one of the tasks that the
   /// shares still hold; shares that it finds empty stay so, so one round finds it.
   int64_t claim(int thread) {
     if (left.fetch_sub(1) <= 0)
       return -1;
     for (int i = 0, parts = size();; ++i) {
       Share &share = shares[static_cast<size_t>((thread + i) % parts)];
-      if (int64_t index = share.take(/*front=*/i == 0); index >= 0)
+      if (int64_t index = share.take(/*owner=*/i == 0); index >= 0)
         return index;
     }
   }
@@ -267,7 +275,7 @@ extern "C" void tr_parallel_for(tr_task_fn task, void *context, int64_t count, c
   bool traced = profiling() && !insideTask;
   if (traced)
     profileLoopBegin(work, amounts, count);
-  if (count <= 1 || count > UINT32_MAX || insideTask || pool.size() == 1) {
+  if (count <= 1 || count > Share::mostTasks || insideTask || pool.size() == 1) {
     for (int64_t i = 0; i < count; ++i)
       task(context, i);
   } else {
