@@ -41,14 +41,12 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
   queryChunk = llvm::alignTo(chunkRows, tileRows);
 }
 
-Value AttentionNest::chunks() { return firstChunk(b.sub(b.dim(queryOffsets, 0), b.index(1))); }
-
 Value AttentionNest::firstChunk(Value sequence) {
   return b.add(b.div(b.load(queryOffsets, sequence), queryChunk), sequence);
 }
 
 void AttentionNest::emit() {
-  Value batch = b.sub(b.dim(queryOffsets, 0), b.index(1)), count = chunks();
+  Value batch = b.sub(b.dim(queryOffsets, 0), b.index(1)), count = firstChunk(batch);
   constexpr double log2e = 1.4426950408889634; // the softmax is one of powers of two
   Value factor = b.scalar(scale * log2e);
   if (scaleFactor)

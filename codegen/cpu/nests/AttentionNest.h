@@ -46,10 +46,9 @@ private:
     Value keys, isLast; // the keys of the block that a row may see; no more blocks
   };
 
-  /// The number of chunks when every sequence may begin one of its own, and the
-  /// first chunk of sequence b: offsets[b] / queryChunk + b. Some are empty; no
-  /// prefix sum is needed.
-  Value chunks();
+  /// The first chunk of sequence b when every sequence may begin one of its own:
+  /// offsets[b] / queryChunk + b; of b = batch, the number of chunks. Some are
+  /// empty; no prefix sum is needed.
   Value firstChunk(Value sequence);
 
   // Attention.cpp
