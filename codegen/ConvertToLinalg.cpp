@@ -145,6 +145,7 @@ private:
 
   LogicalResult finish(Operation *op, ValueRange values) {
     op->replaceAllUsesWith(values);
+    op->dropAllReferences(); // no reader any more
     dead.insert(op);
     return success();
   }
@@ -232,13 +233,22 @@ private:
                              op.getEpsAttr(), op.getUnbiased(), op.getEpsOutside())});
   }
 
+  /// Whether `x` is all of what an op here writes to memory of its own.
+  static bool isOwnBuffer(Value x) {
+    Operation *op = x.getDefiningOp();
+    while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+      op = op->getOperand(0).getDefiningOp();
+    return isa_and_nonnull<DestinationStyleOpInterface>(op);
+  }
+
   template <typename OpTy> SmallVector<Value> norm(OpTy op, ValueRange residual, unsigned results) {
     SmallVector<Value> outs;
-    SmallVector<Type> types;
-    for (unsigned i = 0; i < results; ++i) {
+    for (unsigned i = 0; i < results; ++i)
       outs.push_back(empty(rowsOf(op.getX()), widthOf(op.getX())));
-      types.push_back(outs.back().getType());
-    }
+    // Rows are normalised where they stand, if nobody else reads them.
+    if (isOwnBuffer(op.getX()) && hasOneReader(op.getX()))
+      outs.back() = op.getX();
+    SmallVector<Type> types(results, op.getX().getType());
     auto normed = kernel::LayerNormOp::create(b, types, op.getX(), residual, op.getGamma(),
                                               op.getBeta(), outs, op.getEpsAttr(),
                                               unit(op.getUnbiased()), unit(op.getEpsOutside()));

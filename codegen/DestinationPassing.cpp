@@ -37,9 +37,17 @@ static Value undoReshape(func::FuncOp function, Operation *reshape, Value destin
   return tensor::CollapseShapeOp::create(b, source, destination, expand.getReassociationIndices());
 }
 
+bool mlir::transformer::hasOneReader(Value value) {
+  llvm::SmallPtrSet<Operation *, 2> readers;
+  for (Operation *user : value.getUsers())
+    if (!isa<tensor::DimOp>(user))
+      readers.insert(user);
+  return readers.size() == 1;
+}
+
 bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value destination) {
   Operation *op = value.getDefiningOp();
-  if (!op || !value.hasOneUse())
+  if (!op || !hasOneReader(value))
     return false;
   if (auto init = dyn_cast<tensor::EmptyOp>(op)) {
     init.getResult().replaceAllUsesWith(destination);

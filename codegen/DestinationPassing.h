@@ -7,6 +7,9 @@
 
 namespace mlir::transformer {
 
+/// Whether all reads of `value` are operands of one op.
+bool hasOneReader(Value value);
+
 /// Makes the computation of `value` write to `destination`, an argument of the
 /// same type: follows tied inits and reshapes up to a tensor.empty and replaces
 /// that. Returns false, changing nothing, where this is not possible.

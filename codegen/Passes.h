@@ -9,6 +9,10 @@
 
 namespace mlir::transformer {
 
+/// Most products that one accumulator sums (`SumInBlocks`). What blocks k is a
+/// multiple of it.
+inline constexpr int64_t kSumSteps = 256;
+
 #define GEN_PASS_DECL
 #include "codegen/Passes.h.inc"
 

@@ -30,21 +30,31 @@ def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp
 }
 
 def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
-  let summary = "Tile, fuse and vectorise linear layers for a CPU's registers and caches";
+  let summary = "Tile and fuse linear layers for a CPU's registers and caches";
   let description = [{
     For each contraction on panels and its epilogue: tasks of a block of rows by
     one panel, or by as many as make a task worth handing out (`scf.forall`, with
     the epilogue, contraction and fill fused), inside them register tiles of one
     panel, panels outside and rows inside so that a panel stays in the
     second-level cache. A panel too large for that goes in blocks of k, whose sums
-    wait in memory. Rows that are left over go through tiles of half the rows down
-    to one. k runs one by one from 0 to K - 1 in every variant, so that a row's
-    result does not depend on the number of rows. The tiles are vectorised; the
-    accumulators live in registers.
+    wait in memory. Rows that are left over go through tiles of half the rows (of
+    four, where a full tile has six) down to one.
   }];
   let options = [Option<"arch", "arch", "std::string", "\"native\"", "Target whose description gives the tile sizes">];
   let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::ModuleOp"> {
+  let summary = "Register tiles of linear layers on vectors";
+  let description = [{
+    The contraction of a register tile becomes a loop over k, one fused
+    multiply-add a row, whose accumulators it carries; its epilogue becomes vector
+    arithmetic. k runs one by one from 0 to K - 1 in every tile, so that a row's
+    result does not depend on the number of rows. No marked linalg op is left.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
@@ -83,7 +93,7 @@ def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
     after another, so this keeps it near that of libraries that block k. Blocks
     are equal where k allows it; their size depends on k alone.
   }];
-  let options = [Option<"steps", "steps", "int64_t", "256", "most k in one block">];
+  let options = [Option<"steps", "steps", "int64_t", "::mlir::transformer::kSumSteps", "most k in one block">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

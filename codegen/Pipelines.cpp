@@ -40,6 +40,7 @@ void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager, const CpuTa
   TileLinearOptions options;
   options.arch = target.name;
   manager.addPass(createTileLinear(options));
+  manager.addPass(createVectorizeLinear());
   addCleanUp(manager);
 }
 

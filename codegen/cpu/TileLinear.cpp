@@ -1,6 +1,7 @@
 //===- TileLinear.cpp - linear layers to register tiles -------------------===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/cpu/LinearTiles.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,15 +9,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_TILELINEAR
@@ -30,32 +26,6 @@ namespace {
 
 /// Marks a contraction over a block of k that adds to sums in memory.
 constexpr StringLiteral kPartialAttr = "transformer.partial";
-
-/// The ops under `root` that carry the unit attribute `name`.
-SmallVector<linalg::GenericOp> marked(Operation *root, StringRef name) {
-  SmallVector<linalg::GenericOp> ops;
-  root->walk([&](linalg::GenericOp op) {
-    if (op->hasAttr(name))
-      ops.push_back(op);
-  });
-  return ops;
-}
-
-LogicalResult cleanUp(ModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  for (Dialect *dialect : module.getContext()->getLoadedDialects())
-    if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
-                           dialect->getNamespace()))
-      dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName op : module.getContext()->getRegisteredOperations())
-    if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
-                           op.getDialectNamespace()))
-      op.getCanonicalizationPatterns(patterns, module.getContext());
-  linalg::populateLinalgTilingCanonicalizationPatterns(patterns);
-  scf::populateSCFForLoopCanonicalizationPatterns(patterns);
-  tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
-}
 
 /// Tiles `consumer` with its producers fused in and replaces it.
 FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
@@ -93,36 +63,6 @@ FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
   return tiled->loops;
 }
 
-/// A contraction of m rows at one k, as m fused multiply-adds of a scalar and a
-/// row of the panel. linalg's own vectorisation would broadcast both operands
-/// first.
-Value emitContraction(IRRewriter &rewriter, linalg::GenericOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  Value x = op.getInputs()[0], panel = op.getInputs()[1], sums = op.getOutputs()[0];
-  auto type = cast<RankedTensorType>(sums.getType());
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(2);
-  auto accumulator = VectorType::get(type.getShape(), type.getElementType());
-  auto row = VectorType::get({columns}, type.getElementType());
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  auto read = [&](VectorType vector, Value tensor) -> Value {
-    SmallVector<Value> origin(cast<RankedTensorType>(tensor.getType()).getRank(), zero);
-    SmallVector<bool> inBounds(vector.getRank(), true);
-    return vector::TransferReadOp::create(b, vector, tensor, origin, std::nullopt, inBounds);
-  };
-  Value acc = read(accumulator, sums), weights = read(row, panel);
-  for (int64_t i = 0; i < rows; ++i) {
-    Value index = arith::ConstantIndexOp::create(b, i);
-    Value scalar = tensor::ExtractOp::create(b, x, ValueRange{index, zero});
-    Value factor = vector::BroadcastOp::create(b, row, scalar);
-    Value old = vector::ExtractOp::create(b, acc, ArrayRef<int64_t>{i, 0});
-    Value sum = vector::FMAOp::create(b, factor, weights, old);
-    acc = vector::InsertOp::create(b, sum, acc, ArrayRef<int64_t>{i, 0});
-  }
-  SmallVector<Value> origin(3, zero);
-  SmallVector<bool> inBounds(3, true);
-  return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
-}
-
 struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> {
   using Base::Base;
 
@@ -134,17 +74,8 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
       return signalPassFailure();
     }
     target = *found;
-    if (failed(tileTasks(module)) || failed(cleanUp(module)) || failed(blockK(module)) ||
-        failed(tileRegisters(module)) || failed(tileRemainders(module)) || failed(tileK(module)) ||
-        failed(vectorize(module)))
-      return signalPassFailure();
-    WalkResult left = module.walk([](linalg::GenericOp op) {
-      if (!op->hasAttr(kContractionAttr) && !op->hasAttr(kEpilogueAttr))
-        return WalkResult::advance();
-      op.emitOpError("is left after tiling linear layers");
-      return WalkResult::interrupt();
-    });
-    if (left.wasInterrupted())
+    if (failed(tileTasks(module)) || failed(canonicalizeTiles(module)) || failed(blockK(module)) ||
+        failed(tileRegisters(module)) || failed(tileRemainders(module)))
       signalPassFailure();
   }
 
@@ -156,7 +87,7 @@ private:
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
       auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
-      int64_t k = kOf(contraction);
+      int64_t k = lengthOfSums(contraction);
       auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
@@ -196,10 +127,6 @@ private:
     return llvm::divideCeil(leastBytes, 4 * k * target.panelColumns());
   }
 
-  static int64_t kOf(linalg::GenericOp contraction) {
-    return cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
-  }
-
   /// Steps of k that a task goes through before it turns to its next rows. All
   /// of them, if the panel and the one fetched meanwhile leave half of the
   /// second-level cache to the rows; else equal shares so short that current and
@@ -209,8 +136,7 @@ private:
     if (panelBytes <= target.l2Bytes / 4)
       return k;
     int64_t share = llvm::divideCeil(k, llvm::divideCeil(panelBytes, target.l2Bytes / 10));
-    constexpr int64_t sumSteps = 256; // whole blocks of SumInBlocks
-    return llvm::alignTo(share, sumSteps);
+    return llvm::alignTo(share, kSumSteps);
   }
 
   /// Contractions over a long k: all blocks but the last become a loop that adds
@@ -219,7 +145,7 @@ private:
   LogicalResult blockK(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
-      int64_t k = kOf(contraction), block = kBlock(k), last = (k - 1) / block * block;
+      int64_t k = lengthOfSums(contraction), block = kBlock(k), last = (k - 1) / block * block;
       if (last == 0)
         continue;
       rewriter.setInsertionPoint(contraction);
@@ -245,7 +171,7 @@ private:
           sliceOverK(b, contraction, b.getIndexAttr(last), k - last, loop.getResult(0));
       rewriter.replaceOp(contraction, rest);
     }
-    return cleanUp(module);
+    return canonicalizeTiles(module);
   }
 
   /// The contraction over `size` steps of k from `first`, added to `sums`.
@@ -306,11 +232,10 @@ private:
     for (int64_t rows = target.tileRows(); rows > 1; rows = nextRows(rows)) {
       SmallVector<scf::ForOp> next;
       for (scf::ForOp loop : rowLoops) {
-        scf::ForOp rest;
-        if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
+        FailureOr<scf::ForOp> rest = splitOffRest(rewriter, loop, rows);
+        if (failed(rest))
           continue; // a static number of rows that the step divides
-        fullTiles(rewriter, loop, rows);
-        for (linalg::GenericOp root : roots(rest)) {
+        for (linalg::GenericOp root : roots(*rest)) {
           auto loops = fuseTile(rewriter, root, sizes(rewriter, {nextRows(rows)}), {},
                                 /*parallel=*/false);
           if (failed(loops))
@@ -320,25 +245,73 @@ private:
       }
       rowLoops = next;
     }
-    return cleanUp(module);
+    return canonicalizeTiles(module);
   }
 
-  /// In the peeled loop every tile is full. Peeling itself only sees it where
-  /// the tile's size is still written in terms of the loop's bound.
-  static void fullTiles(IRRewriter &rewriter, scf::ForOp loop, int64_t rows) {
+  /// Leaves the full tiles to `loop`; returns a loop of at most one iteration over
+  /// the rows behind them.
+  static FailureOr<scf::ForOp> splitOffRest(IRRewriter &rewriter, scf::ForOp loop, int64_t rows) {
+    scf::ForOp rest;
+    if (llvm::isPowerOf2_64(rows)) {
+      if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
+        return failure();
+    } else {
+      rest = splitOffFours(rewriter, loop, rows);
+    }
+    setTileRows(rewriter, loop, rows, std::nullopt);
+    return rest;
+  }
+
+  /// A tile of two rows keeps half of the multiply-add units busy and takes as
+  /// long as one of four: if two or three rows are left over, the last full tile
+  /// and they become tiles of four (and one).
+  static scf::ForOp splitOffFours(IRRewriter &rewriter, scf::ForOp loop, int64_t rows) {
+    rewriter.setInsertionPoint(loop);
+    ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
+    auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+    Value all = loop.getUpperBound(), over = arith::RemUIOp::create(b, all, constant(rows));
+    // over - 2 is below 2 for those alone.
+    Value few = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                      arith::SubIOp::create(b, over, constant(2)), constant(2));
+    Value taken = arith::SelectOp::create(b, few, constant(rows), constant(0));
+    Value full = arith::SubIOp::create(b, all, over);
+    full = arith::SubIOp::create(b, full, arith::MinUIOp::create(b, full, taken));
+    rewriter.setInsertionPointAfter(loop);
+    auto rest = cast<scf::ForOp>(rewriter.clone(*loop));
+    rewriter.replaceAllUsesWith(loop.getResults(), rest.getResults());
+    loop.setUpperBound(full);
+    rest.setLowerBound(full);
+    rest.getInitArgsMutable().assign(loop.getResults());
+    rest.setStep(constant(2 * rows));
+    setTileRows(rewriter, rest, rows, 2 * rows);
+    return rest;
+  }
+
+  /// The tiles of `loop` have `rows` rows, or fewer at the end. They are given
+  /// `most`, or fewer at the end, or, without it, always `rows`.
+  static void setTileRows(IRRewriter &rewriter, scf::ForOp loop, int64_t rows,
+                          std::optional<int64_t> most) {
+    auto isRows = [&](AffineExpr e) {
+      auto constant = dyn_cast<AffineConstantExpr>(e);
+      return constant && constant.getValue() == rows;
+    };
     SmallVector<affine::AffineMinOp> sizes;
     loop.getBody()->walk([&](affine::AffineMinOp op) {
-      bool ofTile = llvm::is_contained(op.getOperands(), loop.getInductionVar()) &&
-                    llvm::any_of(op.getMap().getResults(), [&](AffineExpr e) {
-                      auto constant = dyn_cast<AffineConstantExpr>(e);
-                      return constant && constant.getValue() == rows;
-                    });
-      if (ofTile)
+      if (llvm::is_contained(op.getOperands(), loop.getInductionVar()) &&
+          llvm::any_of(op.getMap().getResults(), isRows))
         sizes.push_back(op);
     });
     for (affine::AffineMinOp op : sizes) {
       rewriter.setInsertionPoint(op);
-      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, rows);
+      if (!most) {
+        rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, rows);
+        continue;
+      }
+      AffineMap map = op.getMap();
+      SmallVector<AffineExpr> results = llvm::map_to_vector(map.getResults(), [&](AffineExpr e) {
+        return isRows(e) ? rewriter.getAffineConstantExpr(*most) : e;
+      });
+      op.setMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(), results, op.getContext()));
     }
   }
   static int64_t nextRows(int64_t rows) { return rows == 6 ? 4 : rows / 2; }
@@ -346,113 +319,6 @@ private:
   static SmallVector<OpFoldResult> sizes(OpBuilder &b, ArrayRef<int64_t> values) {
     return llvm::map_to_vector(values,
                                [&](int64_t v) -> OpFoldResult { return b.getIndexAttr(v); });
-  }
-
-  LogicalResult tileK(ModuleOp module) {
-    IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
-      scf::SCFTilingOptions options;
-      SmallVector<OpFoldResult> sizes(3, rewriter.getIndexAttr(0));
-      sizes.push_back(rewriter.getIndexAttr(1));
-      options.setTileSizes(sizes);
-      rewriter.setInsertionPoint(contraction);
-      auto tiled =
-          scf::tileUsingSCF(rewriter, cast<TilingInterface>(contraction.getOperation()), options);
-      if (failed(tiled))
-        return contraction.emitOpError("could not be tiled over k");
-      if (!tiled->loops.empty())
-        tiled->loops.front()->setAttr(kLoopOverK, rewriter.getIndexAttr(kOf(contraction)));
-      rewriter.replaceOp(contraction, tiled->replacements);
-    }
-    return cleanUp(module);
-  }
-
-  LogicalResult vectorize(ModuleOp module) {
-    MLIRContext *context = module.getContext();
-    IRRewriter rewriter(context);
-    SmallVector<linalg::LinalgOp> ops;
-    module.walk([&](linalg::LinalgOp op) {
-      if (op->hasAttr(kContractionAttr) || op->hasAttr(kEpilogueAttr) ||
-          (isa<linalg::FillOp>(op) && op->getParentOfType<scf::ForOp>()))
-        ops.push_back(op);
-    });
-    for (linalg::LinalgOp op : ops) {
-      rewriter.setInsertionPoint(op);
-      if (op->hasAttr(kContractionAttr)) {
-        auto contraction = cast<linalg::GenericOp>(op.getOperation());
-        rewriter.replaceOp(op, emitContraction(rewriter, contraction));
-        continue;
-      }
-      auto vectorized = linalg::vectorize(rewriter, op);
-      if (failed(vectorized))
-        return op->emitOpError("could not be vectorised");
-      rewriter.replaceOp(op, vectorized->replacements);
-    }
-    if (failed(foldSubsets(module)))
-      return failure();
-    // The accumulator becomes a value carried by the loop over k.
-    SmallVector<scf::ForOp> loops;
-    module.walk([&](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK))
-        loops.push_back(loop);
-    });
-    for (scf::ForOp loop : loops) {
-      Attribute steps = loop->getAttr(kLoopOverK);
-      LoopLikeOpInterface hoisted =
-          hoistLoopInvariantSubsets(rewriter, cast<LoopLikeOpInterface>(loop.getOperation()));
-      hoisted->setAttr(kLoopOverK, steps);
-    }
-    if (failed(foldSubsets(module)))
-      return failure();
-    module.walk([&](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK))
-        countFromBlock(rewriter, loop);
-    });
-    return success();
-  }
-
-  /// A loop over a block of k, 0 .. size with k = first + iv, counts k itself:
-  /// first .. first + size. An address is then a base and one index; with two,
-  /// LLVM's scheduler gathers the loads of a step and spills them.
-  static void countFromBlock(IRRewriter &rewriter, scf::ForOp loop) {
-    Value iv = loop.getInductionVar(), first;
-    SmallVector<affine::AffineApplyOp> sums;
-    for (Operation *user : iv.getUsers()) {
-      auto sum = dyn_cast<affine::AffineApplyOp>(user);
-      if (!sum || sum.getNumOperands() != 2 || !isSum(sum.getAffineMap()))
-        return;
-      Value other = sum.getOperand(sum.getOperand(0) == iv ? 1 : 0);
-      if (first && other != first)
-        return;
-      first = other;
-      sums.push_back(sum);
-    }
-    if (sums.empty() || !isZeroInteger(loop.getLowerBound()) || !loop.isDefinedOutsideOfLoop(first))
-      return;
-    for (affine::AffineApplyOp sum : sums)
-      rewriter.replaceOp(sum, iv);
-    rewriter.setInsertionPoint(loop);
-    Value size = loop.getUpperBound();
-    loop.setLowerBound(first);
-    loop.setUpperBound(arith::AddIOp::create(rewriter, loop.getLoc(), first, size));
-  }
-  static bool isSum(AffineMap map) {
-    auto sum = dyn_cast<AffineBinaryOpExpr>(map.getResult(0));
-    return sum && sum.getKind() == AffineExprKind::Add &&
-           isa<AffineDimExpr, AffineSymbolExpr>(sum.getLHS()) &&
-           isa<AffineDimExpr, AffineSymbolExpr>(sum.getRHS());
-  }
-
-  /// Reads and writes of slices become reads and writes of what they are taken from.
-  static LogicalResult foldSubsets(ModuleOp module) {
-    MLIRContext *context = module.getContext();
-    RewritePatternSet patterns(context);
-    vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
-    vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
-    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-    if (failed(applyPatternsGreedily(module, std::move(patterns))))
-      return failure();
-    return cleanUp(module);
   }
 
   CpuTarget target;

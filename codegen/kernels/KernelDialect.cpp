@@ -91,6 +91,14 @@ struct KernelBufferization
                               const bufferization::AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
+  /// A layer norm may be in place: it reads all of a row of x and residual before
+  /// it writes that row of an out.
+  bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *write,
+                        const bufferization::AnalysisState &) const {
+    auto norm = dyn_cast<LayerNormOp>(op);
+    return norm && read->getOwner() == op && write->getOwner() == op &&
+           read != &norm.getGammaMutable() && read != &norm.getBetaMutable();
+  }
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const bufferization::BufferizationOptions &options,
                           bufferization::BufferizationState &state) const {

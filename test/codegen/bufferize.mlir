@@ -45,6 +45,20 @@ func.func @split(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x8xf32>
 
 // -----
 
+// Rows are normalised in place; a value that is read again keeps its buffer.
+// CHECK-LABEL: @normalize(
+// CHECK-SAME: %[[G:[^:]*]]: memref<8xf32>, %[[Y:[^:]*]]: memref<?x8xf32>) {
+// CHECK: transformer_kernel.first_token ins({{.*}}) outs(%[[Y]])
+// CHECK-NEXT: transformer_kernel.layer_norm ins(%[[Y]], %[[G]], %[[G]]) outs(%[[Y]])
+// CHECK-NEXT: return
+func.func @normalize(%x: tensor<?x8xf32>, %cu: tensor<?xindex>, %g: tensor<8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %0 = transformer_kernel.first_token ins(%x, %cu) outs(%y) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = transformer_kernel.layer_norm ins(%0, %g, %g) outs(%0) {eps = 0.0 : f64} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %1 : tensor<?x8xf32>
+}
+
+// -----
+
 // A parameter is never written to: the fill gets a buffer of its own.
 // PARAMETER-LABEL: @overwrite(
 // PARAMETER: %[[P:.*]] = transformer_kernel.get_parameter @w

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell --transformer-cpu-vectorize-linear | FileCheck %s
 
 // A panel of 4096 x 16 does not stay in a cache of 512 KiB beside the rows: k goes in blocks of
 // 768. All but the last add to zeroed sums in memory, the last (256) goes into the epilogue.

@@ -1,17 +1,25 @@
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell | FileCheck %s
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v4 | FileCheck %s --check-prefix=V4
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=aarch64 | FileCheck %s --check-prefixes=FOUR,NEON
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v2 | FileCheck %s --check-prefixes=FOUR,V2
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell --transformer-cpu-vectorize-linear | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v4 --transformer-cpu-vectorize-linear | FileCheck %s --check-prefix=V4
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=aarch64 --transformer-cpu-vectorize-linear | FileCheck %s --check-prefixes=FOUR,NEON
+// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v2 --transformer-cpu-vectorize-linear | FileCheck %s --check-prefixes=FOUR,V2
 // RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=z80 2>&1 | FileCheck %s --check-prefix=ARCH
 // RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=haswell/big 2>&1 | FileCheck %s --check-prefix=CACHES
 
 // Tasks, in them tiles of six rows and, for the rows left over, of 4, 2 and 1.
+// If two or three are left over, the last tile of six is taken apart for tiles of four.
 // The accumulator is carried by the loop over k, one fused multiply-add a row.
 // CHECK-LABEL: @linear(
 // CHECK: %[[ROWS:.*]] = tensor.dim %{{.*}}, %c0
 // CHECK: scf.forall
 // CHECK: transformer_kernel.work "linear 5x32" "tokens={} K=5 N=32"(%[[ROWS]]) {bytes = array<i64: 148>, fixed_bytes = 768 : i64, flops = array<i64: 320>}
-// CHECK: scf.for {{.*}} step %c6 iter_args
+// CHECK: %[[OVER:.*]] = arith.remui %[[TASK:.*]], %c6
+// CHECK: %[[FROM2:.*]] = arith.subi %[[OVER]], %c2
+// CHECK: %[[FEW:.*]] = arith.cmpi ult, %[[FROM2]], %c2
+// CHECK: %[[TAKEN:.*]] = arith.select %[[FEW]], %c6, %c0
+// CHECK: %[[ALL:.*]] = arith.subi %[[TASK]], %[[OVER]]
+// CHECK: %[[LAST:.*]] = arith.minui %[[ALL]], %[[TAKEN]]
+// CHECK: %[[FULL:.*]] = arith.subi %[[ALL]], %[[LAST]]
+// CHECK: scf.for {{.*}} = %c0 to %[[FULL]] step %c6 iter_args
 // CHECK: scf.for {{.*}} = %c0 to %c5 step %c1 {{.*}} -> (vector<6x1x16xf32>) {
 // CHECK: vector.transfer_read %{{.*}} : tensor<2x5x16xf32>, vector<16xf32>
 // CHECK-COUNT-6: vector.fma {{.*}} : vector<16xf32>
@@ -19,6 +27,8 @@
 // CHECK: {transformer.k_loop = 5 : index}
 // CHECK: arith.addf {{.*}} : vector<6x1x16xf32>
 // CHECK: vector.transfer_write {{.*}} : vector<6x1x16xf32>, tensor<?x2x16xf32>
+// CHECK: scf.for {{.*}} = %[[FULL]] to %[[TASK]] step %c12 iter_args
+// CHECK: scf.for {{.*}} step %c4 iter_args
 // CHECK: -> (vector<4x1x16xf32>) {
 // CHECK-COUNT-4: vector.fma
 // CHECK-NOT: vector.fma

@@ -2,7 +2,8 @@
 //
 // Three sweeps over a row that stays in the first-level cache: the sum (of
 // x + residual, which is stored on the way), the squares around the mean, the
-// result.
+// result. The first sweep fetches the next row, which is otherwise waited for:
+// the sweeps behind it depend on each other and fill the reorder buffer.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/NestEmitters.h"
@@ -29,7 +30,11 @@ void transformer::emitLayerNorm(Emit &b, kernel::LayerNormOp op) {
   b.parallel(work, rows, b.ceilDiv(rows, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, rows);
     b.forEach(lower, upper, 1, [&](Value row) {
+      Value next = b.add(row, 1);
       Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
+        b.prefetchRow(x, next, column, lanes);
+        if (residual)
+          b.prefetchRow(residual, next, column, lanes);
         Value v = b.loadVector(x, {row, column}, lanes);
         if (residual)
           v = b.addf(v, b.loadVector(residual, {row, column}, lanes));

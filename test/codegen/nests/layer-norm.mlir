@@ -15,6 +15,11 @@ memref.global constant @beta : memref<5xf32> = dense<[0.0, 0.0, 0.5, 0.0, 0.0]>
 // CHECK-NOT: transformer_kernel.layer_norm
 // CHECK: scf.forall
 // CHECK-NEXT: transformer_kernel.work "layer_norm 5" "tokens={} width=5"(%[[ROWS]]) {bytes = array<i64: 80>, fixed_bytes = 40 : i64, flops = array<i64: 0>}
+// CHECK: %[[NEXT:.*]] = arith.addi %[[ROW:.*]], %c1
+// CHECK: memref.prefetch %[[X:.*]][%[[NEXT]], %{{.*}}], read
+// CHECK: memref.prefetch %[[R:.*]][%[[NEXT]], %{{.*}}], read
+// CHECK: vector.load %[[X]][%[[ROW]],
+// CHECK: vector.load %[[R]][%[[ROW]],
 // CHECK: vector.maskedload
 // CHECK: math.sqrt
 func.func @norm(%x: memref<?x5xf32>, %r: memref<?x5xf32>, %g: memref<5xf32>, %b: memref<5xf32>, %y: memref<?x5xf32>, %s: memref<?x5xf32>) {
