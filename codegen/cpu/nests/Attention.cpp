@@ -96,6 +96,8 @@ void AttentionNest::emitChunk(Place &place) {
     place.blockKeys = b.min(b.sub(keys, block), b.index(keyBlock));
     place.blockPanels = b.ceilDiv(place.blockKeys, panelColumns);
     place.isFirst = b.eq(block, zero);
+    Value tiles = b.ceilDiv(b.sub(place.end, place.first), tileRows);
+    place.keysToFetch = b.ceilDiv(place.blockKeys, tiles);
     packKeys(place);
     emitRowTiles(place);
   });

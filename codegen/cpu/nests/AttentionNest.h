@@ -36,6 +36,7 @@ private:
     Value factor;           // what scales the queries: a vector
     Value block, blockKeys; // the packed keys, counted from keyRow
     Value blockPanels, isFirst;
+    Value keysToFetch; // of the next head, by each tile
   };
   /// A register tile: queries `start .. start + rows - 1`. Those behind the
   /// task's last one are that last one again: they compute and store its bits.
@@ -63,7 +64,7 @@ private:
   void scaleQueries(Place &place, Tile &tile);
   /// Fetches the next head's share of the tile's queries and of the block's keys
   /// and values. Their rows are too far apart for the hardware to guess.
-  void prefetchNextHead(Place &place, Tile &tile);
+  void prefetchNextHead(Place &place, Tile &tile, Value panel, Value panels);
   /// Scores of the block's panels into the strip; their maxima, a vector a row.
   Values emitScores(Place &place, Tile &tile, Value panels);
   Values maskScores(Values scores, Place &place, Tile &tile, Value firstKey, Value keysLeft);

@@ -94,15 +94,19 @@ void AttentionNest::scaleQueries(Place &place, Tile &tile) {
   }
 }
 
-void AttentionNest::prefetchNextHead(Place &place, Tile &tile) {
-  for (int64_t i = 0; i < tile.rows; ++i)
-    b.prefetchRow(q, b.add(place.queryRow, tile.row[i]), b.add(place.column, headDim), headDim);
-  int64_t share = llvm::divideCeil(keyBlock * tileRows, queryChunk);
-  Value tileNumber = b.div(b.sub(tile.start, place.first), tileRows);
-  Value first = b.min(b.mul(tileNumber, share), place.blockKeys);
-  Value end = b.min(b.add(first, share), place.blockKeys);
+void AttentionNest::prefetchNextHead(Place &place, Tile &tile, Value panel, Value panels) {
+  // Part `panel` of the `count` rows from `first`, of which there are `end`.
+  auto part = [&](Value first, Value count, Value end, function_ref<void(Value)> fetch) {
+    Value size = b.ceilDiv(count, panels);
+    Value from = b.min(b.add(first, b.mul(panel, size)), end);
+    b.forEach(from, b.min(b.add(from, size), end), 1, fetch);
+  };
+  part(tile.start, b.index(tile.rows), place.end, [&](Value row) {
+    b.prefetchRow(q, b.add(place.queryRow, row), b.add(place.column, headDim), headDim);
+  });
   Value firstRow = b.add(place.keyRow, place.block), column = b.add(place.kvColumn, headDim);
-  b.forEach(first, end, 1, [&](Value key) {
+  Value number = b.div(b.sub(tile.start, place.first), tileRows);
+  part(b.mul(number, place.keysToFetch), place.keysToFetch, place.blockKeys, [&](Value key) {
     b.prefetchRow(k, b.add(firstRow, key), column, headDim);
     b.prefetchRow(v, b.add(firstRow, key), column, headDim);
   });
@@ -111,7 +115,6 @@ void AttentionNest::prefetchNextHead(Place &place, Tile &tile) {
 void AttentionNest::emitTile(Place &place, Tile &tile) {
   int64_t rows = tile.rows;
   scaleQueries(place, tile);
-  prefetchNextHead(place, tile);
   Value panels = b.ceilDiv(tile.keys, panelColumns), local = b.sub(tile.start, place.first);
   Values best = emitScores(place, tile, panels);
   Values oldMaximum, oldSum, maximum, shift;
@@ -151,6 +154,7 @@ Values AttentionNest::emitScores(Place &place, Tile &tile, Value panels) {
   int64_t lanes = b.lanes(), rows = tile.rows;
   return b.loop(
       b.index(0), panels, 1, Values(rows, b.splat(lowest)), [&](Value panel, ValueRange args) {
+        prefetchNextHead(place, tile, panel, panels);
         Values scores(rows * vectors, b.splat(0));
         scores = unrolledLoop(b, headDim, scores, [&](Value d, Values &s) {
           Values keys;

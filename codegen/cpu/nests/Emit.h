@@ -43,6 +43,7 @@ public:
   Value div(Value a, Value b) { return arith::DivUIOp::create(*this, a, b); }
   Value rem(Value a, Value b) { return arith::RemUIOp::create(*this, a, b); }
   Value ceilDiv(Value a, int64_t b) { return div(add(a, b - 1), b); }
+  Value ceilDiv(Value a, Value b) { return arith::CeilDivUIOp::create(*this, a, b); }
   Value min(Value a, Value b) { return arith::MinUIOp::create(*this, a, b); }
   Value lt(Value a, Value b) { return compare(arith::CmpIPredicate::ult, a, b); }
   Value le(Value a, Value b) { return compare(arith::CmpIPredicate::ule, a, b); }
