@@ -60,13 +60,7 @@ public:
   void release(Pages pages) { add(pages, false); }
 
   void run() {
-    static constexpr tr_work done = {.label = "pages",
-                                     .layer = nullptr,
-                                     .shape = "",
-                                     .num_amounts = 0,
-                                     .flops = {},
-                                     .bytes = {},
-                                     .fixed_bytes = 0};
+    static constexpr tr_work done = namedWork("pages");
     tr_parallel_for(doPiece, this, static_cast<int64_t>(pieces.size()), &done, nullptr);
     pieces.clear();
   }

@@ -18,13 +18,7 @@ std::chrono::steady_clock::time_point origin;
 const char *scopeLayer = nullptr; // set by ProfileScope
 const char *workLayer = nullptr;  // set by tr_scope
 
-constexpr tr_work unnamed = {.label = "unnamed",
-                             .layer = nullptr,
-                             .shape = "",
-                             .num_amounts = 0,
-                             .flops = {},
-                             .bytes = {},
-                             .fixed_bytes = 0};
+constexpr tr_work unnamed = namedWork("unnamed");
 
 int64_t sum(const LoopRecord &loop, const int64_t *perAmount) {
   int64_t total = 0;

@@ -23,6 +23,17 @@ extern bool profileOn;
 /// True between startProfile and writeProfile.
 inline bool profiling() { return detail::profileOn; }
 
+/// A loop of which only the name is known.
+constexpr tr_work namedWork(const char *label) {
+  return {.label = label,
+          .layer = nullptr,
+          .shape = "",
+          .num_amounts = 0,
+          .flops = {},
+          .bytes = {},
+          .fixed_bytes = 0};
+}
+
 /// Nanoseconds since the profile started.
 int64_t profileNow();
 
