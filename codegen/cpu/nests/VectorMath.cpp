@@ -132,17 +132,6 @@ public:
     return r;
   }
 
-  /// Likewise, the even and the odd powers for themselves: half the latency for
-  /// one multiplication more.
-  Group splitPolynomial(ValueRange x, ArrayRef<double> c) {
-    SmallVector<double> even, odd;
-    for (auto [i, k] : llvm::enumerate(c))
-      (i % 2 ? odd : even).push_back(k);
-    Group square = mul(x, x);
-    Group e = polynomial(square, even), o = polynomial(square, odd);
-    return fma(o, x, e);
-  }
-
   Group bits(ValueRange x) {
     return map(x, [&](Value v) { return arith::BitcastOp::create(b, integers, v); });
   }
@@ -266,11 +255,10 @@ Group transformer::emitGeluErf(ImplicitLocOpBuilder &b, ValueRange x) {
   // no cancellation where x is negative. Error of P 1.3e-8 max(1, |P|) up to 6.5.
   Math m(b, x);
   Group a = m.min(6.5, m.abs(x));
-  Group p =
-      m.splitPolynomial(a, {-1.0, -1.151105284690857, -0.4592130184173584, -0.052459366619586945,
-                            0.006960826925933361, 4.152863311901456e-06, -0.00029276477289386094,
-                            8.521174459019676e-05, -1.3894167750549968e-05, 1.3970872032587067e-06,
-                            -8.078819035972629e-08, 2.0589032700968346e-09});
+  Group p = m.polynomial(a, {-1.0, -1.151105284690857, -0.4592130184173584, -0.052459366619586945,
+                             0.006960826925933361, 4.152863311901456e-06, -0.00029276477289386094,
+                             8.521174459019676e-05, -1.3894167750549968e-05, 1.3970872032587067e-06,
+                             -8.078819035972629e-08, 2.0589032700968346e-09});
   Group t;
   Group power = m.exp2Reduced(p, t);
   return m.fma(m.negate(a), m.scaleNormal(power, t), m.max(0.0, x));
