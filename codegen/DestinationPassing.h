@@ -7,7 +7,7 @@
 
 namespace mlir::transformer {
 
-/// Whether all reads of `value` are operands of one op.
+/// Whether one op alone reads the elements of `value`; tensor.dim reads its shape.
 bool hasOneReader(Value value);
 
 /// Makes the computation of `value` write to `destination`, an argument of the

@@ -5,7 +5,6 @@
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -258,7 +257,10 @@ private:
     } else {
       rest = splitOffFours(rewriter, loop, rows);
     }
-    setTileRows(rewriter, loop, rows, std::nullopt);
+    for (affine::AffineMinOp size : tileSizes(loop, rows)) {
+      rewriter.setInsertionPoint(size);
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(size, rows);
+    }
     return rest;
   }
 
@@ -282,37 +284,26 @@ private:
     loop.setUpperBound(full);
     rest.setLowerBound(full);
     rest.getInitArgsMutable().assign(loop.getResults());
-    rest.setStep(constant(2 * rows));
-    setTileRows(rewriter, rest, rows, 2 * rows);
+    rest.setStep(constant(2 * rows)); // one iteration
+    for (affine::AffineMinOp size : tileSizes(rest, rows)) {
+      AffineMap map = size.getMap();
+      SmallVector<AffineExpr> results(map.getResults());
+      llvm::replace(results, b.getAffineConstantExpr(rows), b.getAffineConstantExpr(2 * rows));
+      size.setMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(), results, b.getContext()));
+    }
     return rest;
   }
 
-  /// The tiles of `loop` have `rows` rows, or fewer at the end. They are given
-  /// `most`, or fewer at the end, or, without it, always `rows`.
-  static void setTileRows(IRRewriter &rewriter, scf::ForOp loop, int64_t rows,
-                          std::optional<int64_t> most) {
-    auto isRows = [&](AffineExpr e) {
-      auto constant = dyn_cast<AffineConstantExpr>(e);
-      return constant && constant.getValue() == rows;
-    };
+  /// What computes the rows of a tile in `loop`: `rows`, or fewer at the end.
+  static SmallVector<affine::AffineMinOp> tileSizes(scf::ForOp loop, int64_t rows) {
     SmallVector<affine::AffineMinOp> sizes;
+    AffineExpr full = getAffineConstantExpr(rows, loop.getContext());
     loop.getBody()->walk([&](affine::AffineMinOp op) {
       if (llvm::is_contained(op.getOperands(), loop.getInductionVar()) &&
-          llvm::any_of(op.getMap().getResults(), isRows))
+          llvm::is_contained(op.getMap().getResults(), full))
         sizes.push_back(op);
     });
-    for (affine::AffineMinOp op : sizes) {
-      rewriter.setInsertionPoint(op);
-      if (!most) {
-        rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, rows);
-        continue;
-      }
-      AffineMap map = op.getMap();
-      SmallVector<AffineExpr> results = llvm::map_to_vector(map.getResults(), [&](AffineExpr e) {
-        return isRows(e) ? rewriter.getAffineConstantExpr(*most) : e;
-      });
-      op.setMap(AffineMap::get(map.getNumDims(), map.getNumSymbols(), results, op.getContext()));
-    }
+    return sizes;
   }
   static int64_t nextRows(int64_t rows) { return rows == 6 ? 4 : rows / 2; }
 

@@ -45,7 +45,7 @@ func.func @split(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x8xf32>
 
 // -----
 
-// Rows are normalised in place; a value that is read again keeps its buffer.
+// Rows are normalised in place.
 // CHECK-LABEL: @normalize(
 // CHECK-SAME: %[[G:[^:]*]]: memref<8xf32>, %[[Y:[^:]*]]: memref<?x8xf32>) {
 // CHECK: transformer_kernel.first_token ins({{.*}}) outs(%[[Y]])

@@ -147,6 +147,21 @@ func.func @cross_attention(%x: tensor<?x24xf32>, %k: tensor<?x4xf32>, %seq: !tra
 
 // -----
 
+// What is read again (here by the residual of a pre-norm block) keeps its memory.
+// CHECK-LABEL: @pre_norm(
+// CHECK: %[[X:.*]] = tensor.collapse_shape
+// CHECK: %[[Y:.*]] = tensor.empty
+// CHECK: transformer_kernel.layer_norm ins(%[[X]], %{{.*}}, %{{.*}}) outs(%[[Y]])
+func.func @pre_norm(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x16xf32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %1 = transformer.layer_norm %0, %b, %b {eps = 0.5 : f64} : tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32> -> tensor<?x16xf32>
+  %2 = transformer.linear %1, %w out_in : tensor<?x16xf32>, tensor<16x16xf32> -> tensor<?x16xf32>
+  %3 = arith.addf %0, %2 : tensor<?x16xf32>
+  return %3 : tensor<?x16xf32>
+}
+
+// -----
+
 // What nobody else reads is normalised where it stands: the second norm in the
 // first one's result, which is therefore written to the second one's destination.
 // CHECK-LABEL: @norms(
