@@ -34,8 +34,8 @@ struct SequenceBuffers {
 /// Rewrites one function in destination-passing style.
 class FunctionConverter {
 public:
-  FunctionConverter(func::FuncOp function, int64_t panelColumns)
-      : function(function), panelColumns(panelColumns),
+  FunctionConverter(func::FuncOp function, int64_t panelColumns, bool winograd)
+      : function(function), panelColumns(panelColumns), winograd(winograd),
         b(function.getLoc(), OpBuilder(function.getContext())) {}
 
   LogicalResult run() {
@@ -121,10 +121,10 @@ private:
             absorbed.insert(link);
         return success();
       }
-      return finish(op, {emitLinear(b, chain, panelColumns)});
+      return finish(op, {emitLinear(b, chain, panelColumns, winograd)});
     }
     if (auto it = pending.find(op); it != pending.end())
-      return finish(op, {emitLinear(b, it->second, panelColumns)});
+      return finish(op, {emitLinear(b, it->second, panelColumns, winograd)});
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp, SinusoidalTableOp,
               EmbeddingLayerNormOp, LayerNormOp, ResidualLayerNormOp, SplitOp, AttentionOp,
@@ -333,6 +333,7 @@ private:
 
   func::FuncOp function;
   int64_t panelColumns;
+  bool winograd;
   ImplicitLocOpBuilder b;
   DenseMap<Value, SequenceBuffers> sequences;
   SmallVector<Value> destinations;
@@ -347,7 +348,7 @@ struct ConvertTransformerToLinalgPass
     ModuleOp module = getOperation();
     countFlops(module);
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(FunctionConverter(function, panelColumns).run()))
+      if (!function.isExternal() && failed(FunctionConverter(function, panelColumns, winograd).run()))
         return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);

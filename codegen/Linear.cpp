@@ -1,5 +1,6 @@
 //===- Linear.cpp - a linear layer and what follows it, as linalg ---------===//
 #include "codegen/Linear.h"
+#include "codegen/Winograd.h"
 #include "codegen/cpu/nests/VectorMath.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -81,14 +82,30 @@ Value packBias(ImplicitLocOpBuilder &b, Value bias, int64_t nr) {
                                        ArrayRef<ReassociationIndices>{{0, 1}});
 }
 
-/// One elementwise op over the panels: bias, activation, residual.
-linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, Value sums, Value rows) {
+/// What a contraction multiplies: x `[T, K]` and panels `[P, K, NR]`, or for
+/// Winograd's inner product x `[T, S, 6]`, panels `[P, S, 6, NR]` and the inverse
+/// scales of the rows, `[T, NR]`.
+struct Factors {
+  Value x, panels, rowScales;
+};
+
+/// One elementwise op over the panels: scales, bias, activation, residual.
+linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, const Factors &factors,
+                               Value sums, Value rows) {
   LinearOp op = chain.linear;
   auto type = cast<RankedTensorType>(sums.getType());
   int64_t panels = type.getDimSize(1), nr = type.getDimSize(2);
   AffineMap all = b.getMultiDimIdentityMap(3), columns = all.dropResult(0);
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
+  if (factors.rowScales) {
+    inputs = {factors.rowScales, factors.panels};
+    AffineExpr zero = b.getAffineConstantExpr(winograd::kInverseScale);
+    AffineMap inStep0 = AffineMap::get(
+        3, 0, {b.getAffineDimExpr(1), b.getAffineConstantExpr(0), zero, b.getAffineDimExpr(2)},
+        b.getContext());
+    maps = {all.dropResult(1), inStep0};
+  }
   if (op.getBias()) {
     inputs.push_back(packBias(b, op.getBias(), nr));
     maps.push_back(columns);
@@ -109,9 +126,14 @@ linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, Value
         ImplicitLocOpBuilder body(loc, nested);
         Value y = v.back();
         unsigned next = 0;
+        if (factors.rowScales) { // powers of two
+          Value scale = arith::MulFOp::create(body, v[0], v[1]);
+          y = arith::MulFOp::create(body, y, scale);
+          next = 2;
+        }
         if (op.getBias())
           y = arith::AddFOp::create(body, y, v[next++]);
-        else // an op that does nothing would be folded away, and with it the root of the tiling
+        else if (!factors.rowScales) // an op that does nothing would be folded away, and with it the root of the tiling
           y = arith::AddFOp::create(body, y,
                                     arith::ConstantOp::create(body, body.getF32FloatAttr(0)));
         if (chain.activation)
@@ -137,39 +159,99 @@ DictionaryAttr linearWork(LinearChain chain, int64_t k, int64_t n) {
   return workAttr(chain.linear.getContext(), work);
 }
 
+Factors emitFactors(ImplicitLocOpBuilder &b, LinearOp op, int64_t nr, bool winograd) {
+  Value x = op.getX(), panels = packWeight(b, op, nr);
+  if (!winograd)
+    return {x, panels, {}};
+  auto type = cast<RankedTensorType>(panels.getType());
+  int64_t steps = winograd::steps(type.getDimSize(1));
+  auto empty = [&](ArrayRef<int64_t> shape, ValueRange sizes) -> Value {
+    return tensor::EmptyOp::create(b, shape, b.getF32Type(), sizes);
+  };
+  Value rows = tensor::DimOp::create(b, x, 0);
+  Value scaled = empty({ShapedType::kDynamic, steps, winograd::kStep}, rows);
+  Value scales = empty({ShapedType::kDynamic, nr}, rows);
+  auto ofRows = kernel::WinogradRowsOp::create(b, TypeRange{scaled.getType(), scales.getType()}, x,
+                                               ValueRange{scaled, scales});
+  Value out = empty({type.getDimSize(0), steps, winograd::kStep, nr}, {});
+  auto ofPanels = kernel::WinogradPanelsOp::create(b, TypeRange{out.getType()}, panels, out);
+  return {ofRows.getResult(0), ofPanels.getResult(0), ofRows.getResult(1)};
+}
+
+/// The dimensions of a contraction are m, p, j and k, or its steps.
+linalg::GenericOp createContraction(
+    ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<AffineMap> inputMaps, Value sums,
+    function_ref<Value(ImplicitLocOpBuilder &, ValueRange inputs, Value sum)> body) {
+  using utils::IteratorType;
+  SmallVector<IteratorType> loops(3, IteratorType::parallel);
+  loops.push_back(IteratorType::reduction);
+  SmallVector<AffineMap> maps(inputMaps);
+  maps.push_back(b.getMultiDimIdentityMap(4).dropResult(3));
+  auto op = linalg::GenericOp::create(b, sums.getType(), inputs, ValueRange{sums}, maps, loops,
+                                      [&](OpBuilder &nested, Location loc, ValueRange v) {
+                                        ImplicitLocOpBuilder at(loc, nested);
+                                        Value sum = body(at, v.drop_back(), v.back());
+                                        linalg::YieldOp::create(at, sum);
+                                      });
+  op->setAttr(kContractionAttr, b.getUnitAttr());
+  return op;
+}
+
+Value addProduct(ImplicitLocOpBuilder &b, Value sum, Value x, Value w) {
+  return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, x, w));
+}
+
+linalg::GenericOp emitContraction(ImplicitLocOpBuilder &b, const Factors &factors, Value sums) {
+  AffineExpr m, p, j, k;
+  bindDims(b.getContext(), m, p, j, k);
+  auto map = [&](ArrayRef<AffineExpr> results) {
+    return AffineMap::get(4, 0, results, b.getContext());
+  };
+  if (!factors.rowScales)
+    return createContraction(b, {factors.x, factors.panels}, {map({m, k}), map({p, k, j})}, sums,
+                             [](ImplicitLocOpBuilder &at, ValueRange v, Value sum) {
+                               return addProduct(at, sum, v[0], v[1]);
+                             });
+  SmallVector<Value> inputs(winograd::kStep, factors.x);
+  inputs.append(winograd::kStep, factors.panels);
+  SmallVector<AffineMap> maps;
+  for (int64_t i = 0; i < winograd::kStep; ++i)
+    maps.push_back(map({m, k, b.getAffineConstantExpr(i)}));
+  for (int64_t i = 0; i < winograd::kStep; ++i)
+    maps.push_back(map({p, k, b.getAffineConstantExpr(i), j}));
+  return createContraction(
+      b, inputs, maps, sums, [](ImplicitLocOpBuilder &at, ValueRange v, Value sum) {
+        ValueRange x = v.take_front(winograd::kStep), w = v.drop_front(winograd::kStep);
+        auto add = [&](int64_t i, int64_t j) -> Value {
+          return arith::AddFOp::create(at, w[i], x[j]);
+        };
+        auto subtract = [&](int64_t i, int64_t j) -> Value {
+          return arith::SubFOp::create(at, w[i], x[j]);
+        };
+        sum = addProduct(at, sum, add(1, 0), add(0, 1));
+        sum = addProduct(at, sum, x[2], w[2]);
+        Value product = arith::MulFOp::create(at, subtract(4, 3), subtract(3, 4));
+        sum = arith::SubFOp::create(at, sum, product);
+        return addProduct(at, sum, x[5], w[5]);
+      });
+}
+
 } // namespace
 
-Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t nr) {
+Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t nr,
+                                    bool winograd) {
   LinearOp op = chain.linear;
-  Value x = op.getX();
-  int64_t n = widthOf(op.getResult()), panels = (n + nr - 1) / nr, k = widthOf(x);
+  int64_t n = widthOf(op.getResult()), panels = (n + nr - 1) / nr, k = widthOf(op.getX());
   Type f32 = b.getF32Type();
   auto type = RankedTensorType::get({ShapedType::kDynamic, panels, nr}, f32);
-  Value rows = tensor::DimOp::create(b, x, 0);
-  Value weight = packWeight(b, op, nr);
-
-  AffineExpr m, p, j, kk;
-  bindDims(b.getContext(), m, p, j, kk);
-  auto map = [&](unsigned dims, ArrayRef<AffineExpr> results) {
-    return AffineMap::get(dims, 0, results, b.getContext());
-  };
-  using utils::IteratorType;
+  Value rows = tensor::DimOp::create(b, op.getX(), 0);
+  Factors factors = emitFactors(b, op, nr, winograd);
   Value init = tensor::EmptyOp::create(b, type, ValueRange{rows});
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value fill = linalg::FillOp::create(b, zero, init).getResult(0);
-  SmallVector<AffineMap> maps = {map(4, {m, kk}), map(4, {p, kk, j}), map(4, {m, p, j})};
-  SmallVector<IteratorType> loops = {IteratorType::parallel, IteratorType::parallel,
-                                     IteratorType::parallel, IteratorType::reduction};
-  auto contraction =
-      linalg::GenericOp::create(b, type, ValueRange{x, weight}, ValueRange{fill}, maps, loops,
-                                [](OpBuilder &nested, Location loc, ValueRange v) {
-                                  Value product = arith::MulFOp::create(nested, loc, v[0], v[1]);
-                                  Value sum = arith::AddFOp::create(nested, loc, v[2], product);
-                                  linalg::YieldOp::create(nested, loc, sum);
-                                });
-  contraction->setAttr(kContractionAttr, b.getUnitAttr());
+  Value sums = emitContraction(b, factors, fill).getResult(0);
 
-  linalg::GenericOp root = emitEpilogue(b, chain, contraction.getResult(0), rows);
+  linalg::GenericOp root = emitEpilogue(b, chain, factors, sums, rows);
   root->setAttr(kEpilogueAttr, b.getUnitAttr());
   root->setAttr(kWorkAttr, linearWork(chain, k, n));
 

@@ -12,11 +12,13 @@ namespace mlir::transformer {
 /// that tile them.
 inline constexpr llvm::StringLiteral kContractionAttr = "transformer.contraction";
 inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
-/// Marks the loop over k of a register tile; an index: how many k.
+/// Marks the loop over k of a register tile; an index: how many steps.
 inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
+/// Beside it; an index: products of a step, if more than one.
+inline constexpr llvm::StringLiteral kStepOfK = "transformer.k_step";
 /// Marks the loop over blocks of k around it, if there is one.
 inline constexpr llvm::StringLiteral kLoopOverKBlocks = "transformer.k_blocks";
-/// On the outermost of these: how many k the register tile has gone through
+/// On the outermost of these: how many steps the register tile has gone through
 /// before it, if any.
 inline constexpr llvm::StringLiteral kBefore = "transformer.k_before";
 /// Marks linears on one row a sequence instead of one a token (countFlops).
@@ -38,7 +40,7 @@ struct LinearChain {
 };
 
 /// Emits pack, fill, contraction and epilogue of a chain; returns `[T, N]`.
-Value emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t panelColumns);
+Value emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t panelColumns, bool winograd);
 
 /// Emits `kind` of every element of x as one linalg.generic.
 Value emitActivationGeneric(ImplicitLocOpBuilder &b, ActivationKind kind, Value x);

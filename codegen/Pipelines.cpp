@@ -27,7 +27,8 @@ static void addCleanUp(OpPassManager &manager) {
 
 void mlir::transformer::buildLinalgPipeline(OpPassManager &manager, const CpuTarget &target) {
   ConvertTransformerToLinalgOptions options;
-  options.panelColumns = target.panelColumns();
+  options.panelColumns = target.linearColumns();
+  options.winograd = target.winograd;
   manager.addPass(createConvertTransformerToLinalg(options));
   addCleanUp(manager);
   manager.addPass(createHoistParametersPass());

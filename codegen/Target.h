@@ -24,20 +24,32 @@ struct CpuTarget {
   int64_t l1Bytes = 32 << 10;  // data cache of a core
   int64_t l2Bytes = 512 << 10; // unified cache of a core
   bool hasFma = true;
+  /// Linear layers by Winograd's inner product (Winograd.h): additions have pipes
+  /// of their own beside the multiply-adds, and there are registers for it.
+  bool winograd = false;
 
   /// Vectors in a row of the register tile.
   int64_t tileVectors() const { return 2; }
-  /// Columns of a weight panel (NR).
+  /// Columns of a panel.
   int64_t panelColumns() const { return vectorLanes * tileVectors(); }
-  /// Rows of the register tile (MR): accumulators, one row of the panel and a
+  /// Rows of the register tile: accumulators, one row of the panel and a
   /// broadcast must fit the registers, without FMA also the products.
   int64_t tileRows() const { return vectorRegisters >= 32 ? 8 : hasFma ? 6 : 4; }
+
+  /// The register tile of linear layers, MR rows and NR columns. For Winograd's
+  /// inner product one vector wide: x is then added from memory, once a row, and
+  /// takes no register.
+  int64_t linearRows() const {
+    return !winograd ? tileRows() : vectorRegisters >= 32 ? 16 : 8;
+  }
+  int64_t linearColumns() const { return winograd ? vectorLanes : panelColumns(); }
 };
 
 /// The description of `arch`: "native", an x86-64 level ("x86-64", "x86-64-v2",
 /// "x86-64-v3", "x86-64-v4"), "aarch64", or an LLVM CPU name of this machine's
-/// architecture; behind each, "/native": with tiles for this machine's caches.
-/// Error: an unknown name.
+/// architecture; behind each, "/native": with tiles for this machine's caches
+/// and pipes, "/winograd" or "/no-winograd": linear layers by Winograd's inner
+/// product or by multiply-adds alone, whatever the CPU. Error: an unknown name.
 llvm::Expected<CpuTarget> cpuTarget(llvm::StringRef name);
 
 } // namespace mlir::transformer

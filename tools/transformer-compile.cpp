@@ -18,7 +18,9 @@ static cl::opt<std::string> target("target", cl::desc("cpu (cuda is not there ye
 static cl::opt<std::string>
     arch("arch",
          cl::desc("native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, an x86-64 CPU's name, aarch64; "
-                  "with /native behind it: with tiles for this machine's caches"),
+                  "behind it /native: with tiles for this machine's caches; /winograd or "
+                  "/no-winograd: whether linear layers use Winograd's inner product (else: where "
+                  "it is faster)"),
          cl::init("native"), cl::cat(category));
 static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there yet)"),
                                  cl::init("inference"), cl::cat(category));

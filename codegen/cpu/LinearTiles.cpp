@@ -16,9 +16,16 @@ SmallVector<linalg::GenericOp> transformer::marked(Operation *root, StringRef na
   return ops;
 }
 
-int64_t transformer::lengthOfSums(linalg::GenericOp contraction) {
-  return cast<RankedTensorType>(contraction.getInputs()[0].getType()).getDimSize(1);
+int64_t transformer::stepsOf(linalg::GenericOp contraction) {
+  return cast<RankedTensorType>(rowsOf(contraction).getType()).getDimSize(1);
 }
+
+int64_t transformer::productsOfStep(linalg::GenericOp contraction) {
+  return contraction.getNumDpsInputs() / 2;
+}
+
+Value transformer::rowsOf(linalg::GenericOp contraction) { return contraction.getInputs().front(); }
+Value transformer::panelsOf(linalg::GenericOp contraction) { return contraction.getInputs().back(); }
 
 LogicalResult transformer::canonicalizeTiles(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());

@@ -10,8 +10,14 @@ namespace mlir::transformer {
 /// The ops under `root` that carry the unit attribute `name`.
 SmallVector<linalg::GenericOp> marked(Operation *root, StringRef name);
 
-/// The length K of the sums of a contraction of x `[m, k]`.
-int64_t lengthOfSums(linalg::GenericOp contraction);
+/// Steps of the sums of a contraction of x `[m, k]`, or `[m, k, products]`, and
+/// how many products a step sums.
+int64_t stepsOf(linalg::GenericOp contraction);
+int64_t productsOfStep(linalg::GenericOp contraction);
+/// The inputs of a contraction: as many times x as a step has products, then as
+/// often the panels.
+Value rowsOf(linalg::GenericOp contraction);
+Value panelsOf(linalg::GenericOp contraction);
 
 /// Canonicalises loops, slices, arithmetic and vectors, no other dialect.
 LogicalResult canonicalizeTiles(ModuleOp module);

@@ -68,8 +68,21 @@ LogicalResult replacePack(IRRewriter &rewriter, linalg::PackOp pack) {
   SmallVector<Value> weights =
       packedWeights(pack, outIn ? 0 : 1, pack.getDestType().getShape().back());
   auto layout = outIn ? WeightLayout::OutIn : WeightLayout::InOut;
-  rewriter.replaceOpWithNewOp<kernel::PackWeightOp>(pack, TypeRange{pack.getDestType()}, weights,
-                                                    ValueRange{pack.getDest()}, layout);
+  Operation *replaced = pack;
+  Value panels = pack.getDest();
+  kernel::WinogradPanelsOp scaled;
+  if (pack->hasOneUse())
+    scaled = dyn_cast<kernel::WinogradPanelsOp>(*pack->user_begin());
+  if (scaled) {
+    replaced = scaled;
+    panels = scaled.getOuts()[0];
+    rewriter.setInsertionPoint(scaled);
+  }
+  auto packed = kernel::PackWeightOp::create(rewriter, pack.getLoc(), TypeRange{panels.getType()},
+                                             weights, ValueRange{panels}, layout, !!scaled);
+  rewriter.replaceOp(replaced, packed);
+  if (scaled)
+    rewriter.eraseOp(pack);
   return success();
 }
 

@@ -22,7 +22,7 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// Unroll factor of the loop over k: enough to hide the loop's own cost.
+/// Unroll factor of a loop over single k: enough to hide the loop's own cost.
 constexpr int64_t kUnroll = 4;
 
 /// A write of the whole accumulator, if that is its only use, as one of each row.
@@ -115,7 +115,7 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;
     module.walk([&](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK))
+      if (loop->hasAttr(kLoopOverK) && !loop->hasAttr(kStepOfK))
         unroll.push_back(loop);
     });
     for (scf::ForOp loop : unroll)

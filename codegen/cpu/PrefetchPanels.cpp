@@ -20,15 +20,18 @@ namespace {
 constexpr int64_t kLineBytes = 64;
 /// A tile of fewer rows reads its own panel as fast as memory allows.
 constexpr unsigned kFewestRows = 4;
-/// Row tiles that share the work of fetching a panel.
+/// Row tiles that share the work of fetching a panel, where a step is one product;
+/// the tall tiles of several products fetch all of it, since there may be just one.
 constexpr int64_t kTilesPerPanel = 2;
 /// Into the second-level cache.
 constexpr int64_t kLocality = 2;
 
-/// The read of the panel in a loop over k: rank 3, [panel, k, 0].
+/// The first read of the panel in a loop over k: [panel, k, 0] or, with several
+/// products a step, [panel, step, 0, 0].
 vector::TransferReadOp panelRead(scf::ForOp loop) {
+  int64_t rank = loop->hasAttr(kStepOfK) ? 4 : 3;
   for (auto read : loop.getBody()->getOps<vector::TransferReadOp>())
-    if (auto type = dyn_cast<MemRefType>(read.getBase().getType()); type && type.getRank() == 3)
+    if (auto type = dyn_cast<MemRefType>(read.getBase().getType()); type && type.getRank() == rank)
       return read;
   return {};
 }
@@ -48,12 +51,13 @@ void prefetch(scf::ForOp loop) {
   if (!rows || !read || !steps || !step || loop.getNumResults() < kFewestRows)
     return;
   auto type = cast<MemRefType>(read.getBase().getType());
-  int64_t k = steps.getInt(), columns = type.getDimSize(2);
+  auto stepOfK = loop->getAttrOfType<IntegerAttr>(kStepOfK);
+  int64_t products = stepOfK ? stepOfK.getInt() : 1, tiles = stepOfK ? 1 : kTilesPerPanel;
+  int64_t k = steps.getInt() * products, columns = type.getShape().back();
   int64_t bytes = columns * type.getElementTypeBitWidth() / 8;
-  int64_t part = k / kTilesPerPanel; // k that one tile fetches
-  int64_t linesPerStep = *step * bytes / kLineBytes / kTilesPerPanel;
-  int64_t rowsPerStep = *step / kTilesPerPanel;
-  if (linesPerStep == 0 || rowsPerStep == 0)
+  int64_t part = k / tiles, kPerStep = *step * products; // part: k that one tile fetches
+  int64_t linesPerStep = kPerStep * bytes / kLineBytes / tiles;
+  if (linesPerStep == 0 || kPerStep < tiles)
     return;
   ImplicitLocOpBuilder b(loop.getLoc(), all);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
@@ -65,17 +69,22 @@ void prefetch(scf::ForOp loop) {
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
   if (auto before = all->getAttrOfType<IntegerAttr>(kBefore))
     done = arith::AddIOp::create(b, done, constant(before.getInt()));
-  Value row =
-      arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
+  Value share = stepOfK ? arith::MulIOp::create(b, done, constant(products)).getResult()
+                        : arith::DivUIOp::create(b, done, constant(tiles)).getResult();
+  Value row = arith::AddIOp::create(b, first, share);
   int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;
   b.setInsertionPoint(read);
   Value start = arith::SubIOp::create(b, read.getIndices()[1], done);
-  row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
+  Value next = stepOfK ? constant(k) : arith::AddIOp::create(b, start, constant(k)).getResult();
+  row = arith::AddIOp::create(b, next, row);
   for (int64_t i = 0; i < linesPerStep; ++i) {
     Value line = arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * 2));
-    Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
-    memref::PrefetchOp::create(b, read.getBase(), ValueRange{read.getIndices()[0], line, column},
-                               /*isWrite=*/false, kLocality, /*isDataCache=*/true);
+    SmallVector<Value> at = {read.getIndices()[0]};
+    if (stepOfK) // behind the last product of the first step
+      at.push_back(start);
+    at.append({line, constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0)});
+    memref::PrefetchOp::create(b, read.getBase(), at, /*isWrite=*/false, kLocality,
+                               /*isDataCache=*/true);
   }
 }
 

@@ -1,6 +1,7 @@
 //===- SumInBlocks.cpp - sums over k as sums of sums ----------------------===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/Winograd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,9 +19,12 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// Equal blocks where the number of steps allows it, in fours for unrolling.
-int64_t blockOf(int64_t steps, int64_t most) {
+/// Equal blocks where the number of steps allows it, in fours if single products
+/// are going to be unrolled.
+int64_t blockOf(int64_t steps, int64_t most, bool single) {
   int64_t blocks = llvm::divideCeil(steps, most);
+  if (!single)
+    return llvm::divideCeil(steps, blocks);
   return steps % (4 * blocks) == 0 ? steps / blocks : most;
 }
 
@@ -54,9 +58,12 @@ SmallVector<Value> addTo(ImplicitLocOpBuilder &b, ValueRange totals, ValueRange 
 
 void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   int64_t steps = cast<IntegerAttr>(loop->getAttr(kLoopOverK)).getInt();
+  bool single = !loop->hasAttr(kStepOfK);
+  if (!single)
+    most = winograd::kSumSteps;
   if (steps <= most)
     return;
-  int64_t size = blockOf(steps, most), whole = steps / size * size, done = 0;
+  int64_t size = blockOf(steps, most, single), whole = steps / size * size, done = 0;
   rewriter.setInsertionPoint(loop);
   ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
   Value lower = loop.getLowerBound();

@@ -1,6 +1,7 @@
 //===- TileLinear.cpp - linear layers to register tiles -------------------===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/Winograd.h"
 #include "codegen/cpu/LinearTiles.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -86,12 +87,12 @@ private:
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
       auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
-      int64_t k = lengthOfSums(contraction);
+      int64_t products = productsOfStep(contraction), k = products * stepsOf(contraction);
       auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
       auto loops = fuseTile(rewriter, epilogue,
-                            {rowBlock(rewriter, epilogue, kBlock(k)),
+                            {rowBlock(rewriter, epilogue, kBlock(k, products)),
                              rewriter.getIndexAttr(std::min(panelBlock(k), type.getDimSize(1))),
                              rewriter.getIndexAttr(0)},
                             {}, /*parallel=*/true);
@@ -106,7 +107,7 @@ private:
   /// Rows of a task: at most those whose inputs take half of the second-level
   /// cache, and equal shares of the rows that there are.
   OpFoldResult rowBlock(IRRewriter &rewriter, linalg::GenericOp epilogue, int64_t k) const {
-    int64_t tile = target.tileRows();
+    int64_t tile = target.linearRows();
     int64_t most = std::max(target.l2Bytes / 2 / (4 * k) / tile, int64_t(2)) * tile;
     rewriter.setInsertionPoint(epilogue);
     ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
@@ -123,19 +124,21 @@ private:
   /// to be long beside what handing it out costs.
   int64_t panelBlock(int64_t k) const {
     constexpr int64_t leastBytes = 32 << 10; // about 2 us of reading
-    return llvm::divideCeil(leastBytes, 4 * k * target.panelColumns());
+    return llvm::divideCeil(leastBytes, 4 * k * target.linearColumns());
   }
 
   /// Steps of k that a task goes through before it turns to its next rows. All
   /// of them, if the panel and the one fetched meanwhile leave half of the
   /// second-level cache to the rows; else equal shares so short that current and
   /// next block take a fifth (longer and shorter ones were measured slower).
-  int64_t kBlock(int64_t k) const {
-    int64_t panelBytes = 4 * k * target.panelColumns();
+  /// Whole steps.
+  int64_t kBlock(int64_t k, int64_t productsOfStep) const {
+    int64_t panelBytes = 4 * k * target.linearColumns();
     if (panelBytes <= target.l2Bytes / 4)
       return k;
     int64_t share = llvm::divideCeil(k, llvm::divideCeil(panelBytes, target.l2Bytes / 10));
-    return llvm::alignTo(share, kSumSteps);
+    return llvm::alignTo(share, productsOfStep == 1 ? kSumSteps
+                                                    : winograd::kSumSteps * winograd::kStep);
   }
 
   /// Contractions over a long k: all blocks but the last become a loop that adds
@@ -144,7 +147,9 @@ private:
   LogicalResult blockK(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
-      int64_t k = lengthOfSums(contraction), block = kBlock(k), last = (k - 1) / block * block;
+      int64_t steps = stepsOf(contraction), products = productsOfStep(contraction);
+      int64_t block = kBlock(products * steps, products) / products;
+      int64_t last = (steps - 1) / block * block;
       if (last == 0)
         continue;
       rewriter.setInsertionPoint(contraction);
@@ -167,7 +172,7 @@ private:
       }
       b.setInsertionPoint(contraction);
       linalg::GenericOp rest =
-          sliceOverK(b, contraction, b.getIndexAttr(last), k - last, loop.getResult(0));
+          sliceOverK(b, contraction, b.getIndexAttr(last), steps - last, loop.getResult(0));
       rewriter.replaceOp(contraction, rest);
     }
     return canonicalizeTiles(module);
@@ -180,12 +185,14 @@ private:
       SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
       SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
       SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
-      offsets[1] = first; // of x [m, k] and of the panels [p, k, j]
+      offsets[1] = first; // of x [m, k, ...] and of the panels [p, k, ..., j]
       sizes[1] = b.getIndexAttr(size);
       return tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
     };
-    SmallVector<Value> operands = {slice(contraction.getInputs()[0]),
-                                   slice(contraction.getInputs()[1]), sums};
+    Value x = slice(rowsOf(contraction)), panels = slice(panelsOf(contraction));
+    SmallVector<Value> operands(productsOfStep(contraction), x);
+    operands.append(productsOfStep(contraction), panels);
+    operands.push_back(sums);
     return cast<linalg::GenericOp>(
         mlir::clone(b, contraction, contraction->getResultTypes(), operands));
   }
@@ -209,7 +216,7 @@ private:
     for (linalg::GenericOp root : roots(module)) {
       SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
       std::swap(order[0], order[1]);
-      auto loops = fuseTile(rewriter, root, sizes(rewriter, {target.tileRows(), 1}), order,
+      auto loops = fuseTile(rewriter, root, sizes(rewriter, {target.linearRows(), 1}), order,
                             /*parallel=*/false);
       if (failed(loops))
         return failure();
@@ -228,7 +235,7 @@ private:
   /// Rows left over: tiles of half the rows, and so on down to one.
   LogicalResult tileRemainders(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
-    for (int64_t rows = target.tileRows(); rows > 1; rows = nextRows(rows)) {
+    for (int64_t rows = target.linearRows(); rows > 1; rows = nextRows(rows)) {
       SmallVector<scf::ForOp> next;
       for (scf::ForOp loop : rowLoops) {
         FailureOr<scf::ForOp> rest = splitOffRest(rewriter, loop, rows);

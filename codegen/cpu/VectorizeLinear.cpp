@@ -1,6 +1,7 @@
 //===- VectorizeLinear.cpp - register tiles of linear layers on vectors ---===//
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/Winograd.h"
 #include "codegen/cpu/LinearTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,34 +26,97 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// A contraction of m rows at one k, as m fused multiply-adds of a scalar and a
-/// row of the panel. linalg's own vectorisation would broadcast both operands
+/// A contraction of m rows over one step: fused multiply-adds of scalars of x and
+/// rows of the panel. linalg's own vectorisation would broadcast both operands
 /// first.
-Value emitContraction(IRRewriter &rewriter, linalg::GenericOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  Value x = op.getInputs()[0], panel = op.getInputs()[1], sums = op.getOutputs()[0];
-  auto type = cast<RankedTensorType>(sums.getType());
-  int64_t rows = type.getDimSize(0), columns = type.getDimSize(2);
-  auto accumulator = VectorType::get(type.getShape(), type.getElementType());
-  auto row = VectorType::get({columns}, type.getElementType());
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  auto read = [&](VectorType vector, Value tensor) -> Value {
-    SmallVector<Value> origin(cast<RankedTensorType>(tensor.getType()).getRank(), zero);
-    SmallVector<bool> inBounds(vector.getRank(), true);
-    return vector::TransferReadOp::create(b, vector, tensor, origin, std::nullopt, inBounds);
-  };
-  Value acc = read(accumulator, sums), weights = read(row, panel);
-  for (int64_t i = 0; i < rows; ++i) {
-    Value index = arith::ConstantIndexOp::create(b, i);
-    Value scalar = tensor::ExtractOp::create(b, x, ValueRange{index, zero});
-    Value factor = vector::BroadcastOp::create(b, row, scalar);
-    Value old = vector::ExtractOp::create(b, acc, ArrayRef<int64_t>{i, 0});
-    Value sum = vector::FMAOp::create(b, factor, weights, old);
-    acc = vector::InsertOp::create(b, sum, acc, ArrayRef<int64_t>{i, 0});
+class StepEmitter {
+public:
+  StepEmitter(IRRewriter &rewriter, linalg::GenericOp op)
+      : b(op.getLoc(), rewriter), x(rowsOf(op)), panels(panelsOf(op)), sums(op.getOutputs()[0]),
+        products(productsOfStep(op)) {
+    auto type = cast<RankedTensorType>(sums.getType());
+    rows = type.getDimSize(0);
+    row = VectorType::get({type.getDimSize(2)}, type.getElementType());
+    accumulator = VectorType::get(type.getShape(), type.getElementType());
+    zero = arith::ConstantIndexOp::create(b, 0);
   }
-  SmallVector<Value> origin(3, zero);
-  SmallVector<bool> inBounds(3, true);
-  return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
+
+  Value emit() {
+    acc = read(accumulator, sums, {zero, zero, zero});
+    for (int64_t i = 0; i < products; ++i) {
+      SmallVector<Value> at(3, zero);
+      if (products > 1)
+        at.insert(at.begin() + 2, index(i));
+      weights.push_back(read(row, panels, at));
+    }
+    if (products == 1)
+      addProducts(0);
+    else
+      addStep();
+    SmallVector<Value> origin(3, zero);
+    SmallVector<bool> inBounds(3, true);
+    return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
+  }
+
+private:
+  /// The step of Winograd.h. A term of all rows before the next: independent
+  /// sums hide the latency of each.
+  void addStep() {
+    static_assert(winograd::kStep == 6);
+    addTerm([&](int64_t i, Value sum) {
+      Value left = arith::AddFOp::create(b, weights[1], factor(i, 0));
+      Value right = arith::AddFOp::create(b, weights[0], factor(i, 1));
+      return vector::FMAOp::create(b, left, right, sum);
+    });
+    addProducts(2);
+    addTerm([&](int64_t i, Value sum) {
+      Value left = arith::SubFOp::create(b, weights[4], factor(i, 3));
+      Value right = arith::SubFOp::create(b, weights[3], factor(i, 4));
+      return vector::FMAOp::create(b, arith::NegFOp::create(b, left), right, sum);
+    });
+    addProducts(5);
+  }
+
+  void addProducts(int64_t k) {
+    addTerm([&](int64_t i, Value sum) {
+      return vector::FMAOp::create(b, factor(i, k), weights[k], sum);
+    });
+  }
+
+  void addTerm(function_ref<Value(int64_t row, Value sum)> emit) {
+    for (int64_t i = 0; i < rows; ++i) {
+      SmallVector<int64_t> position = {i, 0};
+      Value sum = emit(i, vector::ExtractOp::create(b, acc, position));
+      acc = vector::InsertOp::create(b, sum, acc, position);
+    }
+  }
+
+  Value factor(int64_t i, int64_t k) {
+    SmallVector<Value> at = {index(i), zero};
+    if (products > 1)
+      at.push_back(index(k));
+    return vector::BroadcastOp::create(b, row, tensor::ExtractOp::create(b, x, at));
+  }
+
+  Value index(int64_t i) { return arith::ConstantIndexOp::create(b, i); }
+
+  Value read(VectorType vector, Value tensor, ValueRange at) {
+    SmallVector<bool> inBounds(vector.getRank(), true);
+    return vector::TransferReadOp::create(b, vector, tensor, at, std::nullopt, inBounds);
+  }
+
+  ImplicitLocOpBuilder b;
+  Value x, panels, sums, zero, acc;
+  int64_t products, rows;
+  VectorType row, accumulator;
+  SmallVector<Value> weights;
+};
+
+void markLoop(Operation *loop, int64_t steps, int64_t products) {
+  Builder b(loop->getContext());
+  loop->setAttr(kLoopOverK, b.getIndexAttr(steps));
+  if (products > 1)
+    loop->setAttr(kStepOfK, b.getIndexAttr(products));
 }
 
 LogicalResult tileK(ModuleOp module) {
@@ -68,7 +132,7 @@ LogicalResult tileK(ModuleOp module) {
     if (failed(tiled))
       return contraction.emitOpError("could not be tiled over k");
     if (!tiled->loops.empty())
-      tiled->loops.front()->setAttr(kLoopOverK, rewriter.getIndexAttr(lengthOfSums(contraction)));
+      markLoop(tiled->loops.front(), stepsOf(contraction), productsOfStep(contraction));
     rewriter.replaceOp(contraction, tiled->replacements);
   }
   return canonicalizeTiles(module);
@@ -119,6 +183,47 @@ LogicalResult foldSubsets(ModuleOp module) {
   return canonicalizeTiles(module);
 }
 
+/// Inputs that are read at a constant place of some dimension become slices there
+/// without it, which linalg can vectorise.
+linalg::GenericOp sliceConstantPlaces(IRRewriter &rewriter, linalg::GenericOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<Value> inputs(op.getInputs());
+  bool any = false;
+  for (auto [input, map] : llvm::zip(inputs, maps)) {
+    auto type = cast<RankedTensorType>(input.getType());
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), input);
+    SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+    llvm::SmallBitVector constant(sizes.size());
+    SmallVector<int64_t> shape;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto place = dyn_cast<AffineConstantExpr>(expr);
+      if (!place) {
+        shape.push_back(type.getDimSize(dim));
+        continue;
+      }
+      constant.set(dim);
+      offsets[dim] = b.getIndexAttr(place.getValue());
+      sizes[dim] = b.getIndexAttr(1);
+    }
+    if (constant.none())
+      continue;
+    input = tensor::ExtractSliceOp::create(b, cast<RankedTensorType>(type.clone(shape)), input,
+                                           offsets, sizes, strides);
+    map = map.dropResults(constant);
+    any = true;
+  }
+  if (!any)
+    return op;
+  SmallVector<Value> operands = inputs;
+  operands.append(op.getOutputs().begin(), op.getOutputs().end());
+  auto sliced = cast<linalg::GenericOp>(mlir::clone(b, op, op->getResultTypes(), operands));
+  sliced.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+  rewriter.replaceOp(op, sliced);
+  return sliced;
+}
+
 LogicalResult vectorize(ModuleOp module) {
   MLIRContext *context = module.getContext();
   IRRewriter rewriter(context);
@@ -132,9 +237,12 @@ LogicalResult vectorize(ModuleOp module) {
     rewriter.setInsertionPoint(op);
     if (op->hasAttr(kContractionAttr)) {
       auto contraction = cast<linalg::GenericOp>(op.getOperation());
-      rewriter.replaceOp(op, emitContraction(rewriter, contraction));
+      rewriter.replaceOp(op, StepEmitter(rewriter, contraction).emit());
       continue;
     }
+    if (auto epilogue = dyn_cast<linalg::GenericOp>(op.getOperation()))
+      op = cast<linalg::LinalgOp>(sliceConstantPlaces(rewriter, epilogue).getOperation());
+    rewriter.setInsertionPoint(op);
     auto vectorized = linalg::vectorize(rewriter, op);
     if (failed(vectorized))
       return op->emitOpError("could not be vectorised");
@@ -149,10 +257,10 @@ LogicalResult vectorize(ModuleOp module) {
       loops.push_back(loop);
   });
   for (scf::ForOp loop : loops) {
-    Attribute steps = loop->getAttr(kLoopOverK);
+    DictionaryAttr marks = loop->getDiscardableAttrDictionary();
     LoopLikeOpInterface hoisted =
         hoistLoopInvariantSubsets(rewriter, cast<LoopLikeOpInterface>(loop.getOperation()));
-    hoisted->setAttr(kLoopOverK, steps);
+    hoisted->setDiscardableAttrs(marks);
   }
   if (failed(foldSubsets(module)))
     return failure();

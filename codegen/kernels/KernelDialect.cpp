@@ -42,6 +42,8 @@ KERNEL_EFFECTS(LayerNormOp)
 KERNEL_EFFECTS(AttentionOp)
 KERNEL_EFFECTS(SinusoidalTableOp)
 KERNEL_EFFECTS(PackWeightOp)
+KERNEL_EFFECTS(WinogradPanelsOp)
+KERNEL_EFFECTS(WinogradRowsOp)
 #undef KERNEL_EFFECTS
 
 void CountTokensOp::getEffects(Effects &effects) {
@@ -163,6 +165,8 @@ void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry)
     AttentionOp::attachInterface<KernelBufferization<AttentionOp>>(*context);
     SinusoidalTableOp::attachInterface<KernelBufferization<SinusoidalTableOp>>(*context);
     PackWeightOp::attachInterface<KernelBufferization<PackWeightOp>>(*context);
+    WinogradPanelsOp::attachInterface<KernelBufferization<WinogradPanelsOp>>(*context);
+    WinogradRowsOp::attachInterface<KernelBufferization<WinogradRowsOp>>(*context);
     CountTokensOp::attachInterface<CountTokensBufferization>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, TransformerDialect *) {

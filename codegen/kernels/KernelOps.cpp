@@ -1,4 +1,5 @@
 //===- KernelOps.cpp - what a kernel's operands must be -------------------===//
+#include "codegen/Winograd.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/ModuleAbi.h"
@@ -200,14 +201,22 @@ LogicalResult PackWeightOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   auto panels = cast<ShapedType>(getOuts()[0].getType());
-  if (failed(verifyBuffer(*this, "panels", getOuts()[0], f32(*this), {kAny, kAny, kAny})))
+  SmallVector<int64_t> anyPanels = {kAny, kAny, kAny};
+  if (getWinograd())
+    anyPanels = {kAny, kAny, winograd::kStep, kAny};
+  if (failed(verifyBuffer(*this, "panels", getOuts()[0], f32(*this), anyPanels)))
     return failure();
   if (!panels.hasStaticShape())
     return emitOpError() << "expected panels of static sizes, found " << panels;
   if (getWeights().empty())
     return emitOpError() << "expected at least one weight, found none";
-  int64_t k = panels.getDimSize(1), columns = panels.getDimSize(2), outputs = 0;
+  int64_t columns = panels.getShape().back(), outputs = 0;
   unsigned outputDim = getLayout() == WeightLayout::OutIn ? 0 : 1;
+  int64_t k = getWinograd() ? cast<ShapedType>(getWeights()[0].getType()).getDimSize(1 - outputDim)
+                            : panels.getDimSize(1);
+  if (getWinograd() && panels.getDimSize(1) != winograd::steps(k))
+    return emitOpError() << "expected " << winograd::steps(k) << " steps for K = " << k
+                         << ", found " << panels.getDimSize(1);
   for (auto [i, weight] : llvm::enumerate(getWeights())) {
     SmallVector<int64_t> shape = {k, k};
     shape[outputDim] = kAny;
@@ -226,4 +235,26 @@ LogicalResult PackWeightOp::verify() {
     return emitOpError() << "expected " << expected << " panels for " << outputs
                          << " outputs, found " << panels.getDimSize(0);
   return success();
+}
+
+LogicalResult WinogradPanelsOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "panels", getPanels(), f32(*this), {kAny, kAny, kAny})))
+    return failure();
+  auto type = cast<ShapedType>(getPanels().getType());
+  if (!type.hasStaticShape())
+    return emitOpError() << "expected panels of static sizes, found " << type;
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this),
+                      {type.getDimSize(0), winograd::steps(type.getDimSize(1)), winograd::kStep,
+                       type.getDimSize(2)});
+}
+
+LogicalResult WinogradRowsOp::verify() {
+  if (failed(verifyKernel(*this, 2)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width) || failed(verifyRows(*this, "inverse scales", getOuts()[1])))
+    return failure();
+  return verifyBuffer(*this, "scaled rows", getOuts()[0], f32(*this),
+                      {kAny, winograd::steps(*width), winograd::kStep});
 }

@@ -159,10 +159,38 @@ def Kernel_PackWeightOp : Kernel_Op<"pack_weight", [AttrSizedOperandSegments]> {
     `weights[n, k]` (`out_in`) or `weights[k, n]` (`in_out`), and 0 for n behind
     the last output. ins: one or more weights of one K, whose outputs follow
     each other (merged projections; each but the last has a whole number of
-    panels); outs: `[P, K, NR]`, P panels for all outputs.
+    panels); outs: `[P, K, NR]`, P panels for all outputs. With `winograd` the
+    panels go through `winograd_panels`; outs: `[P, S, 6, NR]`.
   }];
-  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Variadic<Kernel_Buffer>:$outs, Transformer_WeightLayoutAttr:$layout);
+  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Variadic<Kernel_Buffer>:$outs, Transformer_WeightLayoutAttr:$layout,
+                       UnitAttr:$winograd);
   let assemblyFormat = "$layout `ins` `(` $weights `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_WinogradPanelsOp : Kernel_Op<"winograd_panels"> {
+  let summary = "weight panels for Winograd's inner product";
+  let description = [{
+    Columns scaled by a power of two to a mean magnitude in [1, 2), behind a step
+    that holds the inverse scales and what the pairs of weights correct
+    (`codegen/Winograd.h`). ins: panels `[P, K, NR]`; outs: `[P, S, 6, NR]` with
+    S = 1 + ceil(K / 6). `transformer-cpu-lower-prepare` makes it part of the
+    `pack_weight` before it.
+  }];
+  let arguments = (ins Kernel_Buffer:$panels, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $panels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_WinogradRowsOp : Kernel_Op<"winograd_rows"> {
+  let summary = "rows for Winograd's inner product";
+  let description = [{
+    Every row scaled by a power of two to a mean magnitude in [1, 2), behind a step
+    that holds what the pairs of x correct (`codegen/Winograd.h`). A row's result
+    depends on that row alone; one with a NaN or an infinity becomes NaN. ins: x
+    `[T, K]`; outs: `[T, S, 6]` with S = 1 + ceil(K / 6), and the inverse scales,
+    each as a vector: `[T, NR]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // CODEGEN_KERNELS_KERNELOPS_TD

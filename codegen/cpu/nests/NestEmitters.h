@@ -18,6 +18,7 @@ void emitLayerNorm(Emit &b, kernel::LayerNormOp op);
 void emitAttention(Emit &b, kernel::AttentionOp op);
 void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
 void emitPackWeight(Emit &b, kernel::PackWeightOp op);
+void emitWinogradRows(Emit &b, kernel::WinogradRowsOp op);
 
 } // namespace mlir::transformer
 

@@ -2,12 +2,15 @@
 //
 // Runs once, when a program starts, over every weight: it is bound by memory.
 // Weights [out, in] go through squares of vector registers that are transposed
-// there, weights [in, out] are copied vector by vector.
+// there, weights [in, out] are copied vector by vector. For Winograd's inner
+// product the panel is then scaled where it stands, in the cache.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/Winograd.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/WinogradNest.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -15,12 +18,15 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// One weight and where its panels begin.
+/// One weight and where its panels begin. The rows of a panel, `[P, rows, NR]`,
+/// start with those of step 0 if `winograd`.
 struct PackNest {
   Emit &b;
   Value weight, panels;
   int64_t firstPanel, outputs, k, columns;
+  bool winograd;
 
+  int64_t rowsBefore() const { return winograd ? winograd::kStep : 0; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
   void emitPanel(Value panel, int64_t rows);
@@ -42,7 +48,7 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
                                   : b.splat(0));
       b.transposeSquare(square);
       for (int64_t i = 0; i < count; ++i)
-        b.storeVector(square[i], panels, {to, b.add(first, i), b.index(column)},
+        b.storeVector(square[i], panels, {to, b.add(first, rowsBefore() + i), b.index(column)},
                       std::min(lanes, columns - column));
     }
   };
@@ -51,6 +57,8 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
     b.forEach(b.index(0), b.index(whole), lanes, [&](Value first) { block(first, lanes); });
   if (whole < k)
     block(b.index(whole), k - whole);
+  if (winograd)
+    scaleWinogradPanel(b, panels, to, k);
 }
 
 void PackNest::emitOutIn(const Work &work) {
@@ -77,10 +85,13 @@ void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
       for (int64_t column = 0; column < columns; column += lanes) {
         int64_t from = p * columns + column, there = std::clamp<int64_t>(width - from, 0, lanes);
         Value x = there ? b.loadVector(weight, {row, b.add(firstColumn, from)}, there) : b.splat(0);
-        b.storeVector(x, panels, {b.add(to, p), row, b.index(column)},
+        b.storeVector(x, panels, {b.add(to, p), b.add(row, rowsBefore()), b.index(column)},
                       std::min(lanes, columns - column));
       }
   });
+  if (winograd)
+    for (int64_t p = 0; p < count; ++p)
+      scaleWinogradPanel(b, panels, b.add(to, p), k);
 }
 
 void PackNest::emitInOut(const Work &work) {
@@ -104,10 +115,15 @@ void transformer::emitPackWeight(Emit &b, kernel::PackWeightOp op) {
   Value panels = op.getOuts()[0];
   auto type = cast<MemRefType>(panels.getType());
   bool outIn = op.getLayout() == WeightLayout::OutIn;
-  int64_t k = type.getDimSize(1), columns = type.getDimSize(2), firstPanel = 0;
+  int64_t columns = type.getShape().back(), firstPanel = 0;
+  if (op.getWinograd())
+    panels = memref::CollapseShapeOp::create(b, panels,
+                                             ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
   for (Value weight : op.getWeights()) {
-    int64_t outputs = cast<MemRefType>(weight.getType()).getDimSize(outIn ? 0 : 1);
-    PackNest nest{b, weight, panels, firstPanel, outputs, k, columns};
+    auto weightType = cast<MemRefType>(weight.getType());
+    int64_t outputs = weightType.getDimSize(outIn ? 0 : 1);
+    int64_t k = weightType.getDimSize(outIn ? 1 : 0);
+    PackNest nest{b, weight, panels, firstPanel, outputs, k, columns, op.getWinograd()};
     std::string inputs = std::to_string(k), width = std::to_string(outputs);
     Work work{"pack_weight " + inputs + "x" + width, "K=" + inputs + " N=" + width, {}};
     work.fixedBytes = 2 * outputs * rowBytes(k); // read and written

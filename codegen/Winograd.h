@@ -1,0 +1,47 @@
+//===- Winograd.h - inner products on multiply-adds and additions ---------===//
+#ifndef CODEGEN_WINOGRAD_H
+#define CODEGEN_WINOGRAD_H
+
+#include "llvm/Support/MathExtras.h"
+#include <cstdint>
+
+/// Winograd's inner product (S. Winograd, "A New Algorithm for Inner Product",
+/// IEEE Transactions on Computers C-17, 1968) takes one multiplication and two
+/// additions for two products:
+///
+///     x0 w0 + x1 w1 = (x0 + w1)(x1 + w0) - x0 x1 - w0 w1
+///
+/// where the two corrections depend on x or on w alone. On a CPU whose additions
+/// go through pipes of their own, two of three products in this form keep both
+/// kinds of pipes busy: three products in the time of two. A step is six of k:
+///
+///     s += (w1 + x0)(w0 + x1)    s += w2 x2
+///     s -= (w4 - x3)(w3 - x4)    s += w5 x5
+///
+/// The sign of every second pair keeps x that are all positive from adding up.
+/// So that x and w are of one size, as small rounding errors ask for (R. P. Brent,
+/// 1970; N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 23.2.3),
+/// rows of x and columns of w are scaled by powers of two to a mean magnitude in
+/// [1, 2). Step 0 holds no products but what all steps need:
+///
+///     x: 0, 0, 1, 0, 0, cx    cx = -sum x0 x1 + sum x3 x4, over all steps
+///     w: 1/scale, 0, cw, 0, 0, 1    cw likewise, a column each
+///
+/// It adds cw + cx to the sum like any other step; what is behind the last k is 0.
+/// The result of a row depends on that row alone.
+namespace mlir::transformer::winograd {
+
+/// Of k in a step.
+inline constexpr int64_t kStep = 6;
+/// Most steps that one accumulator sums (SumInBlocks): a pair's product varies
+/// twice as much as what it stands for, so fewer than of single products.
+inline constexpr int64_t kSumSteps = 17;
+/// Places in step 0.
+inline constexpr int64_t kInverseScale = 0, kWeightCorrection = 2, kRowCorrection = 5;
+
+/// Steps for `k` products, step 0 included.
+inline int64_t steps(int64_t k) { return 1 + llvm::divideCeil(k, kStep); }
+
+} // namespace mlir::transformer::winograd
+
+#endif // CODEGEN_WINOGRAD_H

@@ -1,0 +1,15 @@
+//===- WinogradNest.h - what Winograd's inner product is given ------------===//
+#ifndef CODEGEN_CPU_NESTS_WINOGRADNEST_H
+#define CODEGEN_CPU_NESTS_WINOGRADNEST_H
+
+#include "codegen/cpu/nests/Emit.h"
+
+namespace mlir::transformer {
+
+/// Scales panel `at` of `panels` `[P, 6 S, NR]`, whose rows 6 .. 5 + k hold
+/// weights, and writes the rows before and behind them (codegen/Winograd.h).
+void scaleWinogradPanel(Emit &b, Value panels, Value at, int64_t k);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_CPU_NESTS_WINOGRADNEST_H
