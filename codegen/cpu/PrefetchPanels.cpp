@@ -20,44 +20,50 @@ namespace {
 constexpr int64_t kLineBytes = 64;
 /// A tile of fewer rows reads its own panel as fast as memory allows.
 constexpr unsigned kFewestRows = 4;
-/// Row tiles that share the work of fetching a panel, where a step is one product;
-/// the tall tiles of several products fetch all of it, since there may be just one.
+/// Row tiles that share the work of fetching a panel.
 constexpr int64_t kTilesPerPanel = 2;
-/// Into the second-level cache.
-constexpr int64_t kLocality = 2;
+/// How far ahead a tile of several products a step fetches.
+constexpr int64_t kDistanceBytes = 16 << 10;
 
 /// The first read of the panel in a loop over k: [panel, k, 0] or, with several
-/// products a step, [panel, step, 0, 0].
-vector::TransferReadOp panelRead(scf::ForOp loop) {
-  int64_t rank = loop->hasAttr(kStepOfK) ? 4 : 3;
+/// products a step, [panel, step, product, 0].
+vector::TransferReadOp panelRead(scf::ForOp loop, int64_t rank) {
   for (auto read : loop.getBody()->getOps<vector::TransferReadOp>())
     if (auto type = dyn_cast<MemRefType>(read.getBase().getType()); type && type.getRank() == rank)
       return read;
   return {};
 }
 
+void fetchLine(OpBuilder &b, vector::TransferReadOp panel, ValueRange at) {
+  constexpr int64_t secondLevel = 2;
+  memref::PrefetchOp::create(b, panel.getLoc(), panel.getBase(), at, /*isWrite=*/false, secondLevel,
+                             /*isDataCache=*/true);
+}
+
+int64_t bytesOfRow(vector::TransferReadOp panel) {
+  return panel.getVectorType().getNumElements() * panel.getVectorType().getElementTypeBitWidth() / 8;
+}
+
 /// Tile t of the rows fetches part t of what comes after this block of k, evenly
 /// over its own k: the panel's next block, or, behind its end, the first block
 /// of the next panel.
-void prefetch(scf::ForOp loop) {
+void fetchShare(scf::ForOp loop) {
   scf::ForOp all = loop; // through all k of the tile
   if (auto parent = dyn_cast<scf::ForOp>(loop->getParentOp()))
     if (parent->hasAttr(kLoopOverKBlocks))
       all = parent;
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
-  vector::TransferReadOp read = panelRead(loop);
+  vector::TransferReadOp read = panelRead(loop, 3);
   auto step = getConstantIntValue(loop.getStep());
   auto steps = loop->getAttrOfType<IntegerAttr>(kLoopOverK);
   if (!rows || !read || !steps || !step || loop.getNumResults() < kFewestRows)
     return;
-  auto type = cast<MemRefType>(read.getBase().getType());
-  auto stepOfK = loop->getAttrOfType<IntegerAttr>(kStepOfK);
-  int64_t products = stepOfK ? stepOfK.getInt() : 1, tiles = stepOfK ? 1 : kTilesPerPanel;
-  int64_t k = steps.getInt() * products, columns = type.getShape().back();
-  int64_t bytes = columns * type.getElementTypeBitWidth() / 8;
-  int64_t part = k / tiles, kPerStep = *step * products; // part: k that one tile fetches
-  int64_t linesPerStep = kPerStep * bytes / kLineBytes / tiles;
-  if (linesPerStep == 0 || kPerStep < tiles)
+  int64_t k = steps.getInt(), columns = read.getVectorType().getNumElements();
+  int64_t bytes = bytesOfRow(read);
+  int64_t part = k / kTilesPerPanel; // k that one tile fetches
+  int64_t linesPerStep = *step * bytes / kLineBytes / kTilesPerPanel;
+  int64_t rowsPerStep = *step / kTilesPerPanel;
+  if (linesPerStep == 0 || rowsPerStep == 0)
     return;
   ImplicitLocOpBuilder b(loop.getLoc(), all);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
@@ -69,22 +75,37 @@ void prefetch(scf::ForOp loop) {
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
   if (auto before = all->getAttrOfType<IntegerAttr>(kBefore))
     done = arith::AddIOp::create(b, done, constant(before.getInt()));
-  Value share = stepOfK ? arith::MulIOp::create(b, done, constant(products)).getResult()
-                        : arith::DivUIOp::create(b, done, constant(tiles)).getResult();
-  Value row = arith::AddIOp::create(b, first, share);
+  Value row =
+      arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
   int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;
   b.setInsertionPoint(read);
   Value start = arith::SubIOp::create(b, read.getIndices()[1], done);
-  Value next = stepOfK ? constant(k) : arith::AddIOp::create(b, start, constant(k)).getResult();
-  row = arith::AddIOp::create(b, next, row);
+  row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
   for (int64_t i = 0; i < linesPerStep; ++i) {
     Value line = arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * 2));
-    SmallVector<Value> at = {read.getIndices()[0]};
-    if (stepOfK) // behind the last product of the first step
-      at.push_back(start);
-    at.append({line, constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0)});
-    memref::PrefetchOp::create(b, read.getBase(), at, /*isWrite=*/false, kLocality,
-                               /*isDataCache=*/true);
+    Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
+    fetchLine(b, read, {read.getIndices()[0], line, column});
+  }
+}
+
+/// A step of several products fetches as much as it reads, a short way ahead in
+/// memory, where panels follow each other: tiles are tall, so there may be just
+/// one a panel. What later tiles fetch is there already.
+void fetchAhead(scf::ForOp loop) {
+  vector::TransferReadOp read = panelRead(loop, 4);
+  if (!read || loop.getNumResults() < kFewestRows)
+    return;
+  int64_t bytes = bytesOfRow(read);
+  int64_t end = kDistanceBytes + bytes * cast<IntegerAttr>(loop->getAttr(kStepOfK)).getInt();
+  ImplicitLocOpBuilder b(loop.getLoc(), read);
+  for (int64_t byte = kDistanceBytes; byte < end; byte += std::max(kLineBytes, bytes)) {
+    SmallVector<Value> at(read.getIndices());
+    Value rows = arith::ConstantIndexOp::create(b, byte / bytes);
+    at[2] = arith::AddIOp::create(b, at[2], rows);
+    for (int64_t line = 0; line < bytes; line += kLineBytes) {
+      at[3] = arith::ConstantIndexOp::create(b, line / (bytes / read.getVectorType().getNumElements()));
+      fetchLine(b, read, at);
+    }
   }
 }
 
@@ -93,7 +114,7 @@ struct PrefetchPanelsPass : mlir::transformer::impl::PrefetchPanelsBase<Prefetch
   void runOnOperation() override {
     getOperation().walk([](scf::ForOp loop) {
       if (loop->hasAttr(kLoopOverK))
-        prefetch(loop);
+        loop->hasAttr(kStepOfK) ? fetchAhead(loop) : fetchShare(loop);
     });
   }
 };
