@@ -19,12 +19,9 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// Equal blocks where the number of steps allows it, in fours if single products
-/// are going to be unrolled.
-int64_t blockOf(int64_t steps, int64_t most, bool single) {
+/// Equal blocks where the number of steps allows it, in fours for unrolling.
+int64_t blockOf(int64_t steps, int64_t most) {
   int64_t blocks = llvm::divideCeil(steps, most);
-  if (!single)
-    return llvm::divideCeil(steps, blocks);
   return steps % (4 * blocks) == 0 ? steps / blocks : most;
 }
 
@@ -58,12 +55,9 @@ SmallVector<Value> addTo(ImplicitLocOpBuilder &b, ValueRange totals, ValueRange 
 
 void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   int64_t steps = cast<IntegerAttr>(loop->getAttr(kLoopOverK)).getInt();
-  bool single = !loop->hasAttr(kStepOfK);
-  if (!single)
-    most = winograd::kSumSteps;
   if (steps <= most)
     return;
-  int64_t size = blockOf(steps, most, single), whole = steps / size * size, done = 0;
+  int64_t size = blockOf(steps, most), whole = steps / size * size, done = 0;
   rewriter.setInsertionPoint(loop);
   ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
   Value lower = loop.getLowerBound();
@@ -98,6 +92,28 @@ void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   rewriter.replaceOp(loop, totals);
 }
 
+/// A loop over steps of several products: one loop over all blocks, the last of
+/// which may be shorter, since the code of a step is long.
+void sumStepsInBlocks(IRRewriter &rewriter, scf::ForOp loop) {
+  int64_t steps = cast<IntegerAttr>(loop->getAttr(kLoopOverK)).getInt();
+  int64_t count = llvm::divideCeil(steps, winograd::kSumSteps);
+  if (count == 1)
+    return;
+  rewriter.setInsertionPoint(loop);
+  ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
+  Value size = arith::ConstantIndexOp::create(b, llvm::divideCeil(steps, count));
+  auto blocks = scf::ForOp::create(
+      b, loop.getLowerBound(), loop.getUpperBound(), size, loop.getInitArgs(),
+      [&](OpBuilder &nested, Location loc, Value k, ValueRange totals) {
+        ImplicitLocOpBuilder body(loc, nested);
+        Value end = arith::AddIOp::create(body, k, size);
+        end = arith::MinUIOp::create(body, end, loop.getUpperBound());
+        scf::YieldOp::create(body, addTo(body, totals, sumBlock(body, loop, k, end, 0)));
+      });
+  blocks->setAttr(kLoopOverKBlocks, b.getUnitAttr());
+  rewriter.replaceOp(loop, blocks);
+}
+
 struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -108,7 +124,7 @@ struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPas
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      sumInBlocks(rewriter, loop, steps);
+      loop->hasAttr(kStepOfK) ? sumStepsInBlocks(rewriter, loop) : sumInBlocks(rewriter, loop, steps);
   }
 };
 
