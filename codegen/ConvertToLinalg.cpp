@@ -348,7 +348,8 @@ struct ConvertTransformerToLinalgPass
     ModuleOp module = getOperation();
     countFlops(module);
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(FunctionConverter(function, panelColumns, winograd).run()))
+      if (!function.isExternal() &&
+          failed(FunctionConverter(function, panelColumns, winograd).run()))
         return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);

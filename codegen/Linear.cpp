@@ -133,7 +133,8 @@ linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, const
         }
         if (op.getBias())
           y = arith::AddFOp::create(body, y, v[next++]);
-        else if (!factors.rowScales) // an op that does nothing would be folded away, and with it the root of the tiling
+        else if (!factors.rowScales) // an op that does nothing would be folded away, and with it
+                                     // the root of the tiling
           y = arith::AddFOp::create(body, y,
                                     arith::ConstantOp::create(body, body.getF32FloatAttr(0)));
         if (chain.activation)
@@ -179,9 +180,10 @@ Factors emitFactors(ImplicitLocOpBuilder &b, LinearOp op, int64_t nr, bool winog
 }
 
 /// The dimensions of a contraction are m, p, j and k, or its steps.
-linalg::GenericOp createContraction(
-    ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<AffineMap> inputMaps, Value sums,
-    function_ref<Value(ImplicitLocOpBuilder &, ValueRange inputs, Value sum)> body) {
+linalg::GenericOp
+createContraction(ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<AffineMap> inputMaps,
+                  Value sums,
+                  function_ref<Value(ImplicitLocOpBuilder &, ValueRange inputs, Value sum)> body) {
   using utils::IteratorType;
   SmallVector<IteratorType> loops(3, IteratorType::parallel);
   loops.push_back(IteratorType::reduction);

@@ -39,9 +39,7 @@ struct CpuTarget {
   /// The register tile of linear layers, MR rows and NR columns. For Winograd's
   /// inner product one vector wide: x is then added from memory, once a row, and
   /// takes no register.
-  int64_t linearRows() const {
-    return !winograd ? tileRows() : vectorRegisters >= 32 ? 16 : 8;
-  }
+  int64_t linearRows() const { return !winograd ? tileRows() : vectorRegisters >= 32 ? 16 : 8; }
   int64_t linearColumns() const { return winograd ? vectorLanes : panelColumns(); }
 };
 

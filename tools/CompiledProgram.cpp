@@ -64,8 +64,10 @@ FailureOr<reference::Tensor> RunData::parameter(ParameterOp op) const {
   return result;
 }
 
-llvm::Expected<reference::NamedTensors>
-RunData::runCompiled(ModuleOp module, const std::string &entry, const std::string &program) const {
+llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
+                                                             const std::string &entry,
+                                                             const std::string &arch,
+                                                             const std::string &program) const {
   llvm::SmallString<128> text, object;
   std::error_code code = fs::createTemporaryFile("transformer-verify", "mlir", text);
   if (!code)
@@ -83,6 +85,7 @@ RunData::runCompiled(ModuleOp module, const std::string &entry, const std::strin
   CompileOptions options;
   options.input = text.str().str();
   options.output = object.str().str();
+  options.arch = arch;
   options.program = program;
   if (llvm::Error error = compile(options))
     return error;

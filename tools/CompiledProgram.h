@@ -23,9 +23,10 @@ public:
   /// The value of a parameter, by its name or an alias.
   FailureOr<reference::Tensor> parameter(ParameterOp op) const;
 
-  /// Compiles `module` for this machine, loads it into this process, runs
-  /// `entry` and returns the outputs by name. `program` is argv[0].
+  /// Compiles `module` for `arch`, which must run on this machine, loads it into
+  /// this process, runs `entry` and returns the outputs by name. `program` is argv[0].
   llvm::Expected<reference::NamedTensors> runCompiled(ModuleOp module, const std::string &entry,
+                                                      const std::string &arch,
                                                       const std::string &program) const;
 
 private:

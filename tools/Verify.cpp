@@ -170,7 +170,7 @@ llvm::Expected<Difference> Verifier::differenceAt(const Probe &probe, const Tens
   if (failed(function.insertResult(function.getNumResults(), type,
                                    builder.getDictionaryAttr(attributes))))
     return llvm::createStringError("cannot add an output to the entry");
-  auto results = data.runCompiled(*probing, options.entry, options.program);
+  auto results = data.runCompiled(*probing, options.entry, options.arch, options.program);
   if (!results)
     return results.takeError();
   const Tensor &found = results->find(probeName)->second;
@@ -266,7 +266,7 @@ llvm::Expected<bool> Verifier::run() {
   inputs = std::move(*complete);
   if (llvm::Error failed = evaluate(nullptr))
     return failed;
-  auto found = data.runCompiled(*module, options.entry, options.program);
+  auto found = data.runCompiled(*module, options.entry, options.arch, options.program);
   if (!found)
     return found.takeError();
   bool agree = true;

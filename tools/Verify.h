@@ -10,6 +10,7 @@ namespace mlir::transformer {
 struct VerifyOptions {
   std::string entry = "forward";
   double bound = 1e-4; // error of an element over the tensor's largest magnitude
+  std::string arch = "native";
   std::string program; // argv[0]
 };
 

@@ -25,6 +25,9 @@ static cl::opt<double> bound("bound",
                              cl::desc("Largest error, over the tensor's largest magnitude"),
                              cl::init(1e-4), cl::cat(category));
 
+static cl::opt<std::string> arch("arch", cl::desc("As --arch of transformer-compile"),
+                                 cl::init("native"), cl::cat(category));
+
 static int fail(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs()) << message << "\n";
   return 2;
@@ -58,7 +61,7 @@ int main(int argc, char **argv) {
   auto data = RunData::open(weights.empty() ? input : weights, inputs);
   if (!data)
     return fail(llvm::toString(data.takeError()));
-  VerifyOptions options{entry, bound, argv[0]};
+  VerifyOptions options{entry, bound, arch, argv[0]};
   llvm::Expected<bool> agree = verifyProgram(*module, *data, options, llvm::outs());
   if (!agree)
     return fail(llvm::toString(agree.takeError()));

@@ -25,7 +25,9 @@ int64_t transformer::productsOfStep(linalg::GenericOp contraction) {
 }
 
 Value transformer::rowsOf(linalg::GenericOp contraction) { return contraction.getInputs().front(); }
-Value transformer::panelsOf(linalg::GenericOp contraction) { return contraction.getInputs().back(); }
+Value transformer::panelsOf(linalg::GenericOp contraction) {
+  return contraction.getInputs().back();
+}
 
 LogicalResult transformer::canonicalizeTiles(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());

@@ -41,7 +41,8 @@ void fetchLine(OpBuilder &b, vector::TransferReadOp panel, ValueRange at) {
 }
 
 int64_t bytesOfRow(vector::TransferReadOp panel) {
-  return panel.getVectorType().getNumElements() * panel.getVectorType().getElementTypeBitWidth() / 8;
+  return panel.getVectorType().getNumElements() * panel.getVectorType().getElementTypeBitWidth() /
+         8;
 }
 
 /// Tile t of the rows fetches part t of what comes after this block of k, evenly
@@ -103,7 +104,8 @@ void fetchAhead(scf::ForOp loop) {
     Value rows = arith::ConstantIndexOp::create(b, byte / bytes);
     at[2] = arith::AddIOp::create(b, at[2], rows);
     for (int64_t line = 0; line < bytes; line += kLineBytes) {
-      at[3] = arith::ConstantIndexOp::create(b, line / (bytes / read.getVectorType().getNumElements()));
+      at[3] =
+          arith::ConstantIndexOp::create(b, line / (bytes / read.getVectorType().getNumElements()));
       fetchLine(b, read, at);
     }
   }

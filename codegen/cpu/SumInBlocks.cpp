@@ -124,7 +124,8 @@ struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPas
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      loop->hasAttr(kStepOfK) ? sumStepsInBlocks(rewriter, loop) : sumInBlocks(rewriter, loop, steps);
+      loop->hasAttr(kStepOfK) ? sumStepsInBlocks(rewriter, loop)
+                              : sumInBlocks(rewriter, loop, steps);
   }
 };
 

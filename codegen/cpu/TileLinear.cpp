@@ -137,8 +137,8 @@ private:
     if (panelBytes <= target.l2Bytes / 4)
       return k;
     int64_t share = llvm::divideCeil(k, llvm::divideCeil(panelBytes, target.l2Bytes / 10));
-    return llvm::alignTo(share, productsOfStep == 1 ? kSumSteps
-                                                    : winograd::kSumSteps * winograd::kStep);
+    return llvm::alignTo(share,
+                         productsOfStep == 1 ? kSumSteps : winograd::kSumSteps * winograd::kStep);
   }
 
   /// Contractions over a long k: all blocks but the last become a loop that adds

@@ -43,12 +43,6 @@ public:
 
   Value emit() {
     acc = read(accumulator, sums, {zero, zero, zero});
-    for (int64_t i = 0; i < products; ++i) {
-      SmallVector<Value> at(3, zero);
-      if (products > 1)
-        at.insert(at.begin() + 2, index(i));
-      weights.push_back(read(row, panels, at));
-    }
     if (products == 1)
       addProducts(0);
     else
@@ -63,24 +57,25 @@ private:
   /// sums hide the latency of each.
   void addStep() {
     static_assert(winograd::kStep == 6);
+    Value w0 = weights(0), w1 = weights(1);
     addTerm([&](int64_t i, Value sum) {
-      Value left = arith::AddFOp::create(b, weights[1], factor(i, 0));
-      Value right = arith::AddFOp::create(b, weights[0], factor(i, 1));
+      Value left = arith::AddFOp::create(b, w1, factor(i, 0));
+      Value right = arith::AddFOp::create(b, w0, factor(i, 1));
       return vector::FMAOp::create(b, left, right, sum);
     });
     addProducts(2);
+    Value w3 = weights(3), w4 = weights(4);
     addTerm([&](int64_t i, Value sum) {
-      Value left = arith::SubFOp::create(b, weights[4], factor(i, 3));
-      Value right = arith::SubFOp::create(b, weights[3], factor(i, 4));
+      Value left = arith::SubFOp::create(b, w4, factor(i, 3));
+      Value right = arith::SubFOp::create(b, w3, factor(i, 4));
       return vector::FMAOp::create(b, arith::NegFOp::create(b, left), right, sum);
     });
     addProducts(5);
   }
 
   void addProducts(int64_t k) {
-    addTerm([&](int64_t i, Value sum) {
-      return vector::FMAOp::create(b, factor(i, k), weights[k], sum);
-    });
+    Value w = weights(k);
+    addTerm([&](int64_t i, Value sum) { return vector::FMAOp::create(b, factor(i, k), w, sum); });
   }
 
   void addTerm(function_ref<Value(int64_t row, Value sum)> emit) {
@@ -89,6 +84,15 @@ private:
       Value sum = emit(i, vector::ExtractOp::create(b, acc, position));
       acc = vector::InsertOp::create(b, sum, acc, position);
     }
+  }
+
+  /// The row of the panel for product k of the step; read where it is needed, so
+  /// that it takes a register no longer than that.
+  Value weights(int64_t k) {
+    SmallVector<Value> at(3, zero);
+    if (products > 1)
+      at.insert(at.begin() + 2, index(k));
+    return read(row, panels, at);
   }
 
   Value factor(int64_t i, int64_t k) {
@@ -109,7 +113,6 @@ private:
   Value x, panels, sums, zero, acc;
   int64_t products, rows;
   VectorType row, accumulator;
-  SmallVector<Value> weights;
 };
 
 void markLoop(Operation *loop, int64_t steps, int64_t products) {

@@ -256,3 +256,51 @@ func.func @f(%y: memref<1x5x16xf32>) {
   "transformer_kernel.pack_weight"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 1>}> : (memref<1x5x16xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%w: memref<17x5xf32>, %y: memref<2x5x16xf32>) {
+  // expected-error @below {{expected panels of ?x?x6x?xf32, found 'memref<2x5x16xf32>'}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) {winograd} : (memref<17x5xf32>, memref<2x5x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<17x7xf32>, %y: memref<2x2x6x16xf32>) {
+  // expected-error @below {{expected 3 steps for K = 7, found 2}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) {winograd} : (memref<17x7xf32>, memref<2x2x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%p: memref<2x7x16xf32>, %y: memref<2x2x6x16xf32>) {
+  // expected-error @below {{expected an out of 2x3x6x16xf32, found 'memref<2x2x6x16xf32>'}}
+  transformer_kernel.winograd_panels ins(%p) outs(%y) : (memref<2x7x16xf32>, memref<2x2x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%p: memref<?x7x16xf32>, %y: memref<?x3x6x16xf32>) {
+  // expected-error @below {{expected panels of static sizes, found 'memref<?x7x16xf32>'}}
+  transformer_kernel.winograd_panels ins(%p) outs(%y) : (memref<?x7x16xf32>, memref<?x3x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x7xf32>, %y: memref<?x2x6xf32>, %s: memref<?x16xf32>) {
+  // expected-error @below {{expected scaled rows of ?x3x6xf32, found 'memref<?x2x6xf32>'}}
+  transformer_kernel.winograd_rows ins(%x) outs(%y, %s) : (memref<?x7xf32>, memref<?x2x6xf32>, memref<?x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x7xf32>, %y: memref<?x3x6xf32>, %s: memref<16xf32>) {
+  // expected-error @below {{expected inverse scales of ?x?xf32, found 'memref<16xf32>'}}
+  transformer_kernel.winograd_rows ins(%x) outs(%y, %s) : (memref<?x7xf32>, memref<?x3x6xf32>, memref<16xf32>) -> ()
+  return
+}

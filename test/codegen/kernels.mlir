@@ -34,6 +34,14 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
   %10 = transformer_kernel.sinusoidal_table halves outs(%w) : (tensor<30x8xf32>) -> tensor<30x8xf32>
   // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) :
   %11 = transformer_kernel.pack_weight in_out ins(%w) outs(%packed) : (tensor<30x8xf32>, tensor<1x30x8xf32>) -> tensor<1x30x8xf32>
+  // CHECK: transformer_kernel.winograd_panels ins(%{{.*}}) outs(%{{.*}}) :
+  %pairs = tensor.empty() : tensor<1x6x6x8xf32>
+  %12 = transformer_kernel.winograd_panels ins(%packed) outs(%pairs) : (tensor<1x30x8xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
+  // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) {winograd} :
+  %13 = transformer_kernel.pack_weight in_out ins(%w) outs(%pairs) {winograd} : (tensor<30x8xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
+  // CHECK: transformer_kernel.winograd_rows ins(%{{.*}}) outs(%{{.*}}) :
+  %scaled = tensor.empty(%n) : tensor<?x3x6xf32>
+  %14:2 = transformer_kernel.winograd_rows ins(%x) outs(%scaled, %x) : (tensor<?x8xf32>, tensor<?x3x6xf32>, tensor<?x8xf32>) -> (tensor<?x3x6xf32>, tensor<?x8xf32>)
   return
 }
 

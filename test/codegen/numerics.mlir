@@ -6,7 +6,18 @@
 // RUN: python3 %S/Inputs/make_inputs.py %t/one.safetensors 30 4 0 1 0
 // RUN: python3 %S/Inputs/make_inputs.py %t/few.safetensors 30 9 3 2
 // RUN: python3 %S/Inputs/make_inputs.py %t/many.safetensors 30 300 271 0 1 64 300
-// DEFINE: %{verify} = transformer-verify %s --weights %t --bound 2e-6
+// DEFINE: %{arch} = native/no-winograd
+// DEFINE: %{verify} = transformer-verify %s --weights %t --bound 2e-6 --arch %{arch}
+// RUN: %{verify} --inputs %t/none.safetensors | FileCheck %s
+// RUN: %{verify} --inputs %t/one.safetensors | FileCheck %s
+// RUN: %{verify} --inputs %t/few.safetensors | FileCheck %s
+// RUN: %{verify} --inputs %t/many.safetensors | FileCheck %s
+// RUN: %{verify} --entry attend --inputs %t/none.safetensors | FileCheck %s --check-prefix=ATTEND
+// RUN: %{verify} --entry attend --inputs %t/one.safetensors | FileCheck %s --check-prefix=ATTEND
+// RUN: %{verify} --entry attend --inputs %t/few.safetensors | FileCheck %s --check-prefix=ATTEND
+// RUN: %{verify} --entry attend --inputs %t/many.safetensors | FileCheck %s --check-prefix=ATTEND
+// By pairs of products, on whatever machine this is.
+// REDEFINE: %{arch} = native/winograd
 // RUN: %{verify} --inputs %t/none.safetensors | FileCheck %s
 // RUN: %{verify} --inputs %t/one.safetensors | FileCheck %s
 // RUN: %{verify} --inputs %t/few.safetensors | FileCheck %s

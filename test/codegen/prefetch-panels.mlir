@@ -56,3 +56,25 @@ func.func @one_row(%w: memref<3x64x16xf32>, %p: index, %m: index) {
   }
   return
 }
+
+// Six products a step: as many lines as the step reads, 16 KiB (256 rows of a panel) behind them.
+// CHECK-LABEL: func.func @steps
+// CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x6x16xf32>, %[[P:[^ ]*]]: index
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c128
+// CHECK-COUNT-6: memref.prefetch %[[W]][%[[P]], %[[K]], %{{c25[6-9]|c26[01]}}, %c0], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.transfer_read
+func.func @steps(%w: memref<3x128x6x16xf32>, %p: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %z = arith.constant 0.0 : f32
+  %v = arith.constant dense<0.0> : vector<16xf32>
+  %r:4 = scf.for %k = %c0 to %c128 step %c1 iter_args(%a = %v, %b = %v, %c = %v, %d = %v)
+      -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+    %x = vector.transfer_read %w[%p, %k, %c0, %c0], %z {in_bounds = [true]} : memref<3x128x6x16xf32>, vector<16xf32>
+    %s = arith.addf %a, %x : vector<16xf32>
+    scf.yield %s, %b, %c, %d : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
+  } {transformer.k_loop = 128 : index, transformer.k_step = 6 : index}
+  return
+}

@@ -63,3 +63,26 @@ func.func @short(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   } {transformer.k_loop = 8 : index}
   return %r : vector<2x4xf32>
 }
+
+// 40 steps of six products: three blocks of 14 in one loop, the last of which ends with the steps.
+// CHECK-LABEL: @steps(
+// CHECK-SAME: %[[INIT:[^ ]*]]: vector<2x4xf32>
+// CHECK: %[[R:.*]] = scf.for %[[B:[^ ]*]] = %c0 to %c40 step %c14 iter_args(%[[TOTAL:[^ ]*]] = %[[INIT]])
+// CHECK: %[[NEXT:.*]] = arith.addi %[[B]], %c14
+// CHECK: %[[END:.*]] = arith.minui %[[NEXT]], %c40
+// CHECK: %[[S:.*]] = scf.for %{{.*}} = %[[B]] to %[[END]] step %c1
+// CHECK: {transformer.k_loop = 40 : index, transformer.k_step = 6 : index}
+// CHECK: %[[T:.*]] = arith.addf %[[TOTAL]], %[[S]]
+// CHECK: scf.yield %[[T]]
+// CHECK: {transformer.k_blocks}
+// CHECK: return %[[R]]
+func.func @steps(%init: vector<2x4xf32>) -> vector<2x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c40 = arith.constant 40 : index
+  %r = scf.for %k = %c0 to %c40 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
+    %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
+    scf.yield %s : vector<2x4xf32>
+  } {transformer.k_loop = 40 : index, transformer.k_step = 6 : index}
+  return %r : vector<2x4xf32>
+}

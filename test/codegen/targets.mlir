@@ -15,6 +15,10 @@
 // RUN: %{asm} && %{check}=AVX2 && %{loops}=LOOPS-6x2
 // REDEFINE: %{arch} = x86-64-v4
 // RUN: %{asm} && %{check}=AVX512 && %{loops}=LOOPS-8x2
+// REDEFINE: %{arch} = znver4
+// RUN: %{asm} && %{check}=WINOGRAD && %{loops}=LOOPS-16x1
+// REDEFINE: %{arch} = znver4/no-winograd
+// RUN: %{asm} && %{check}=AVX512 && %{loops}=LOOPS-8x2
 // REDEFINE: %{arch} = aarch64
 // RUN: %{asm} && %{check}=NEON && %{loops}=LOOPS-8x2
 
@@ -22,10 +26,17 @@
 // SSE: addps {{.*}}%xmm
 // AVX2: vfmadd231ps {{.*}}%ymm
 // AVX512: vfmadd231ps {{.*}}%zmm
+// x comes from memory, a scalar for all lanes, into additions and multiply-adds.
+// WINOGRAD: vaddps {{-?[0-9]+}}({{.*}}){1to16}, %zmm
+// WINOGRAD: vfmadd231ps {{-?[0-9]+}}({{.*}}){1to16}, %zmm
+// WINOGRAD: vsubps {{-?[0-9]+}}({{.*}}){1to16}, %zmm
+// WINOGRAD: vfnmadd{{.*}} %zmm
 // NEON: fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.s[0]
 // LOOPS-4x2: forward.task{{[0-9]+}}: 32 multiply-adds, {{1[0-6]}} vector registers, 0 spills
 // LOOPS-6x2: forward.task{{[0-9]+}}: 48 multiply-adds, {{1[3-6]}} vector registers, 0 spills
 // LOOPS-8x2: forward.task{{[0-9]+}}: 64 multiply-adds, {{1[8-9]|2[0-9]}} vector registers, 0 spills
+// Sixteen rows, four multiply-adds a step each.
+// LOOPS-16x1: forward.task{{[0-9]+}}: 64 multiply-adds, {{2[0-9]|3[0-2]}} vector registers, 0 spills
 
 // RUN: transformer-compile %s --arch aarch64 --emit object -o %t.o
 // RUN: llvm-readelf -h %t.o | FileCheck %s --check-prefix=ELF

@@ -81,8 +81,7 @@ private:
   Value mean() {
     Values sums = forSteps(Values(winograd::kStep, b.splat(0)), [&](Value row, ValueRange args) {
       Values next;
-      for (auto [i, sum] : llvm::enumerate(args))
-      {
+      for (auto [i, sum] : llvm::enumerate(args)) {
         Value w = load(b.add(row, i));
         next.push_back(emitFma(b, w, w, sum));
       }
@@ -155,8 +154,8 @@ private:
       sums = b.loop(b.index(0), b.index(whole), group, sums, [&](Value column, ValueRange args) {
         Values next;
         for (int64_t i = 0; i < period; ++i)
-          next.push_back(scaleVector(b.add(column, i * b.lanes()), b.lanes(), b.lanes(), signs[i],
-                                     args[i]));
+          next.push_back(
+              scaleVector(b.add(column, i * b.lanes()), b.lanes(), b.lanes(), signs[i], args[i]));
         return next;
       });
     for (int64_t i = 0, column = whole; column < k; ++i, column += b.lanes()) {

@@ -8,7 +8,7 @@ import sys
 FUNCTION = re.compile(r"^([A-Za-z_][\w.]*):")
 LABEL = re.compile(r"^(\.L\w+):")
 BRANCH = re.compile(r"^\s+(?:j[a-z]+|b\.\w+|cbn?z|tbn?z)\s+.*?(\.L\w+)")
-MULTIPLY_ADD = re.compile(r"^\s+(?:vfmadd\w+|fmla|mulps)\s")
+MULTIPLY_ADD = re.compile(r"^\s+(?:vfn?madd\w+|fmla|mulps)\s")
 REGISTER = re.compile(r"%[xyz]mm(\d+)|\b[vqs](\d+)\b")
 STACK = re.compile(r"\(%rsp|\[sp\b")
 
