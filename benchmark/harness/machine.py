@@ -34,6 +34,7 @@ class Limits:
     """The best of all measurements so far: other load only ever lowers them."""
 
     fma_gflops: float = 0.0
+    pairs_gflops: float = 0.0
     read_gbs: float = 0.0
     vector_bits: int = 0
     last_gflops: float = 0.0
@@ -44,7 +45,7 @@ class Limits:
 
     def seconds(self, flops: float, bytes_read: float) -> float:
         """No program that computes and reads this much can be faster."""
-        return max(flops / (self.fma_gflops * 1e9), bytes_read / (self.read_gbs * 1e9))
+        return max(flops / (self.pairs_gflops * 1e9), bytes_read / (self.read_gbs * 1e9))
 
 
 class Machine:
@@ -63,6 +64,7 @@ class Machine:
         best = self.limits.setdefault((threads, isa.name), Limits())
         if found["fma_gflops"] > best.fma_gflops:
             best.fma_gflops, best.vector_bits = found["fma_gflops"], found["vector_bits"]
+        best.pairs_gflops = max(best.pairs_gflops, found["pairs_gflops"])
         best.last_gflops = found["fma_gflops"]
         best.read_gbs = max(best.read_gbs, found["read_gbs"])
         return best

@@ -143,12 +143,12 @@ def judge(row: dict, limits: Limits) -> dict:
     seconds, flops, bytes_read = row["us"] * 1e-6, row["flops"], row["bytes"]
     if not flops and bytes_read < 2 * COLD_BYTES:  # stays in the cache, whose bandwidth is not measured
         return row | {"gbs": bytes_read / seconds * 1e-9, "share_of_limit": None, "bound": "in cache"}
-    by_fma = flops / (limits.fma_gflops * 1e9) >= bytes_read / (limits.read_gbs * 1e9)
+    by_products = flops / (limits.pairs_gflops * 1e9) >= bytes_read / (limits.read_gbs * 1e9)
     return row | {
         "gflops": flops / seconds * 1e-9,
         "gbs": bytes_read / seconds * 1e-9,
         "share_of_limit": limits.seconds(flops, bytes_read) / seconds,
-        "bound": "FMA" if by_fma else "read bandwidth",
+        "bound": "products" if by_products else "read bandwidth",
     }
 
 
