@@ -1,8 +1,8 @@
 //===- machine.cpp - the limits of this machine ---------------------------===//
-// Prints {"fma_gflops": .., "pairs_gflops": .., "read_gbs": .., "vector_bits": ..} as N threads, one
-// a core, reach them: multiply-adds on registers in float32; the same counted as Winograd's inner
-// product counts them, with an addition beside each, three products for two multiply-adds; and
-// reading a buffer that fits in no cache.
+// Prints {"fma_gflops": .., "pairs_gflops": .., "read_gbs": .., "vector_bits": ..} as N threads,
+// one a core, reach them: multiply-adds on registers in float32; the same counted as Winograd's
+// inner product counts them, with an addition beside each, three products for two multiply-adds;
+// and reading a buffer that fits in no cache.
 //   g++ -O3 -ffp-contract=fast -pthread machine.cpp -o machine && ./machine N [WIDEST_VECTOR_BITS]
 #include <sys/mman.h>
 
@@ -170,7 +170,8 @@ int main(int argc, char **argv) {
     double reached = flops / fastest(threads, [&](int) { kernel.fma(fmaSteps); }) * 1e-9;
     pairs = std::max(pairs, reached);
     if (kernel.pairs)
-      pairs = std::max(pairs, 1.5 * flops / fastest(threads, [&](int) { kernel.pairs(fmaSteps); }) * 1e-9);
+      pairs = std::max(pairs,
+                       1.5 * flops / fastest(threads, [&](int) { kernel.pairs(fmaSteps); }) * 1e-9);
     if (reached > gflops * 1.01) { // wider vectors unless narrower ones are truly faster
       gflops = reached;
       bits = kernel.bits;
@@ -190,6 +191,7 @@ int main(int argc, char **argv) {
   auto read = kernels(widest).front().read;
   double seconds =
       fastest(threads, [&](int thread) { read(data + share * size_t(thread), share); });
-  std::printf("{\"fma_gflops\": %.2f, \"pairs_gflops\": %.2f, \"read_gbs\": %.2f, \"vector_bits\": %d}\n",
-              gflops, pairs, double(share) * threads / seconds * 1e-9, bits);
+  std::printf(
+      "{\"fma_gflops\": %.2f, \"pairs_gflops\": %.2f, \"read_gbs\": %.2f, \"vector_bits\": %d}\n",
+      gflops, pairs, double(share) * threads / seconds * 1e-9, bits);
 }

@@ -56,7 +56,9 @@ def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::ModuleOp
     The contraction of a register tile becomes a loop over k, one fused
     multiply-add a row, whose accumulators it carries; its epilogue becomes vector
     arithmetic. k runs one by one from 0 to K - 1 in every tile, so that a row's
-    result does not depend on the number of rows. No marked linalg op is left.
+    result does not depend on the number of rows; with Winograd's inner product it
+    runs step by step, in each for every row two pairs and two products. No marked
+    linalg op is left.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -95,7 +97,8 @@ def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
     becomes a loop over blocks of k: each block is summed from zero and added to
     the total. The rounding error of a sum grows with the number of additions one
     after another, so this keeps it near that of libraries that block k. Blocks
-    are equal where k allows it; their size depends on k alone.
+    are equal where k allows it; their size depends on k alone. A loop over steps
+    of Winograd's inner product goes in blocks of at most 17 steps.
   }];
   let options = [Option<"steps", "steps", "int64_t", "::mlir::transformer::kSumSteps", "most k in one block">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
@@ -105,8 +108,8 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
   let summary = "Accumulators into registers, the k loop unrolled";
   let description = [{
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
-    loop-carried value of its own, and k is unrolled by 4. Permuted transfers
-    become plain ones.
+    loop-carried value of its own, and a loop over single k is unrolled by 4.
+    Permuted transfers become plain ones.
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
 }
@@ -117,8 +120,9 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::ModuleOp">
     In the unrolled loop over k of every register tile with at least four rows:
     the first two row tiles fetch half of what follows in memory each (the
     panel's next block of k, or the next panel), a cache line at a time, so that
-    the stream from memory is even. A tile of fewer rows is left
-    alone; its own reads already take all the bandwidth.
+    the stream from memory is even. Steps of Winograd's inner product, whose tiles
+    are tall and may be alone, fetch as much as they read, 16 KiB ahead. A tile of
+    fewer rows is left alone; its own reads already take all the bandwidth.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

@@ -21,7 +21,7 @@
 /// The sign of every second pair keeps x that are all positive from adding up.
 /// So that x and w are of one size, as small rounding errors ask for (R. P. Brent,
 /// 1970; N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 23.2.3),
-/// rows of x and columns of w are scaled by powers of two to a mean magnitude in
+/// rows of x and columns of w are scaled by powers of two to a root mean square in
 /// [1, 2). Step 0 holds no products but what all steps need:
 ///
 ///     x: 0, 0, 1, 0, 0, cx    cx = -sum x0 x1 + sum x3 x4, over all steps

@@ -96,18 +96,16 @@ void fetchAhead(scf::ForOp loop) {
   vector::TransferReadOp read = panelRead(loop, 4);
   if (!read || loop.getNumResults() < kFewestRows)
     return;
-  int64_t bytes = bytesOfRow(read);
-  int64_t end = kDistanceBytes + bytes * cast<IntegerAttr>(loop->getAttr(kStepOfK)).getInt();
+  int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
+  int64_t products = cast<IntegerAttr>(loop->getAttr(kStepOfK)).getInt();
   ImplicitLocOpBuilder b(loop.getLoc(), read);
-  for (int64_t byte = kDistanceBytes; byte < end; byte += std::max(kLineBytes, bytes)) {
-    SmallVector<Value> at(read.getIndices());
-    Value rows = arith::ConstantIndexOp::create(b, byte / bytes);
-    at[2] = arith::AddIOp::create(b, at[2], rows);
-    for (int64_t line = 0; line < bytes; line += kLineBytes) {
-      at[3] =
-          arith::ConstantIndexOp::create(b, line / (bytes / read.getVectorType().getNumElements()));
-      fetchLine(b, read, at);
-    }
+  SmallVector<Value> at(read.getIndices());
+  Value first = at[2];
+  for (int64_t byte = 0; byte < products * rowBytes; byte += kLineBytes) {
+    int64_t row = (kDistanceBytes + byte) / rowBytes, column = byte % rowBytes * columns / rowBytes;
+    at[2] = arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, row));
+    at[3] = arith::ConstantIndexOp::create(b, column);
+    fetchLine(b, read, at);
   }
 }
 

@@ -127,11 +127,11 @@ private:
     return llvm::divideCeil(leastBytes, 4 * k * target.linearColumns());
   }
 
-  /// Steps of k that a task goes through before it turns to its next rows. All
-  /// of them, if the panel and the one fetched meanwhile leave half of the
-  /// second-level cache to the rows; else equal shares so short that current and
-  /// next block take a fifth (longer and shorter ones were measured slower).
-  /// Whole steps.
+  /// How many of k a task goes through before it turns to its next rows, a
+  /// multiple of the products of a step. All, if the panel and the one fetched
+  /// meanwhile leave half of the second-level cache to the rows; else equal shares
+  /// so short that current and next block take a fifth (longer and shorter ones
+  /// were measured slower).
   int64_t kBlock(int64_t k, int64_t productsOfStep) const {
     int64_t panelBytes = 4 * k * target.linearColumns();
     if (panelBytes <= target.l2Bytes / 4)

@@ -170,7 +170,7 @@ def Kernel_PackWeightOp : Kernel_Op<"pack_weight", [AttrSizedOperandSegments]> {
 def Kernel_WinogradPanelsOp : Kernel_Op<"winograd_panels"> {
   let summary = "weight panels for Winograd's inner product";
   let description = [{
-    Columns scaled by a power of two to a mean magnitude in [1, 2), behind a step
+    Columns scaled by a power of two to a root mean square in [1, 2), behind a step
     that holds the inverse scales and what the pairs of weights correct
     (`codegen/Winograd.h`). ins: panels `[P, K, NR]`; outs: `[P, S, 6, NR]` with
     S = 1 + ceil(K / 6). `transformer-cpu-lower-prepare` makes it part of the
@@ -183,7 +183,7 @@ def Kernel_WinogradPanelsOp : Kernel_Op<"winograd_panels"> {
 def Kernel_WinogradRowsOp : Kernel_Op<"winograd_rows"> {
   let summary = "rows for Winograd's inner product";
   let description = [{
-    Every row scaled by a power of two to a mean magnitude in [1, 2), behind a step
+    Every row scaled by a power of two to a root mean square in [1, 2), behind a step
     that holds what the pairs of x correct (`codegen/Winograd.h`). A row's result
     depends on that row alone; one with a NaN or an infinity becomes NaN. ins: x
     `[T, K]`; outs: `[T, S, 6]` with S = 1 + ceil(K / 6), and the inverse scales,

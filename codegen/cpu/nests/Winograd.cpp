@@ -1,9 +1,10 @@
 //===- Winograd.cpp - scales and corrections for Winograd's inner product -===//
 //
-// Both sides go through two sweeps: the sum of magnitudes, whose exponent is the
+// Both sides go through two sweeps: the sum of squares, whose root's exponent is the
 // scale, and then scaling and the corrections in one. Corrections of weights are
 // summed in double precision; those of a row in the lanes of three vectors, so
-// that each has a forty-eighth of the terms (with AVX-512).
+// that each has a forty-eighth of the terms (with AVX-512). The first sweep over a
+// row fetches the next one, part of which the other core has just written.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Winograd.h"
@@ -29,9 +30,9 @@ struct Scale {
 /// [2^e, 2^(e + 1)); |e| at most 63, so that neither overflows, nor what they
 /// scale once more.
 Scale scaleOf(Emit &b, Value meanSquare) {
-  Value mean = math::SqrtOp::create(b, meanSquare);
+  Value root = math::SqrtOp::create(b, meanSquare);
   Type type = b.getI32Type();
-  if (auto vector = dyn_cast<VectorType>(mean.getType()))
+  if (auto vector = dyn_cast<VectorType>(root.getType()))
     type = vector.clone(type);
   auto integer = [&](int32_t value) -> Value {
     TypedAttr attr = b.getI32IntegerAttr(value);
@@ -40,13 +41,13 @@ Scale scaleOf(Emit &b, Value meanSquare) {
     return arith::ConstantOp::create(b, attr);
   };
   constexpr int32_t mantissaBits = 23, bias = 127, most = 63;
-  Value bits = arith::BitcastOp::create(b, type, mean);
+  Value bits = arith::BitcastOp::create(b, type, root);
   bits = arith::MaxSIOp::create(b, bits, integer((bias - most) << mantissaBits));
   bits = arith::MinSIOp::create(b, bits, integer((bias + most) << mantissaBits));
   bits = arith::AndIOp::create(b, bits, integer(0xff << mantissaBits));
   Value opposite = arith::SubIOp::create(b, integer((2 * bias) << mantissaBits), bits);
-  return {arith::BitcastOp::create(b, mean.getType(), opposite),
-          arith::BitcastOp::create(b, mean.getType(), bits)};
+  return {arith::BitcastOp::create(b, root.getType(), opposite),
+          arith::BitcastOp::create(b, root.getType(), bits)};
 }
 
 /// One vector of columns of a panel.
@@ -59,7 +60,7 @@ public:
     int64_t last = winograd::kStep * winograd::steps(k);
     for (int64_t row = winograd::kStep + k; row < last; ++row)
       store(b.splat(0), b.index(row));
-    Scale scale = scaleOf(b, mean());
+    Scale scale = scaleOf(b, meanSquare());
     Value correction = scaleRows(scale.factor);
     for (int64_t row = 0; row < winograd::kStep; ++row)
       store(row == winograd::kInverseScale       ? scale.inverse
@@ -78,7 +79,7 @@ private:
                   winograd::kStep, init, body);
   }
 
-  Value mean() {
+  Value meanSquare() {
     Values sums = forSteps(Values(winograd::kStep, b.splat(0)), [&](Value row, ValueRange args) {
       Values next;
       for (auto [i, sum] : llvm::enumerate(args)) {
@@ -121,7 +122,9 @@ public:
 
   void emit(Value at) {
     row = at;
+    Value next = b.add(row, 1);
     Value sum = sumRow(b, k, [&](Value column, int64_t lanes, Value accumulator) {
+      b.prefetchRow(x, next, column, lanes);
       Value v = b.loadVector(x, {row, column}, lanes);
       return emitFma(b, v, v, accumulator);
     });
