@@ -100,10 +100,9 @@ linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, const
   SmallVector<AffineMap> maps;
   if (factors.rowScales) {
     inputs = {factors.rowScales, factors.panels};
-    AffineExpr zero = b.getAffineConstantExpr(winograd::kInverseScale);
-    AffineMap inStep0 = AffineMap::get(
-        3, 0, {b.getAffineDimExpr(1), b.getAffineConstantExpr(0), zero, b.getAffineDimExpr(2)},
-        b.getContext());
+    AffineExpr step0 = b.getAffineConstantExpr(0), p = columns.getResult(0);
+    AffineExpr place = b.getAffineConstantExpr(winograd::kInverseScale), j = columns.getResult(1);
+    AffineMap inStep0 = AffineMap::get(3, 0, {p, step0, place, j}, b.getContext());
     maps = {all.dropResult(1), inStep0};
   }
   if (op.getBias()) {
@@ -133,8 +132,8 @@ linalg::GenericOp emitEpilogue(ImplicitLocOpBuilder &b, LinearChain chain, const
         }
         if (op.getBias())
           y = arith::AddFOp::create(body, y, v[next++]);
-        else if (!factors.rowScales) // an op that does nothing would be folded away, and with it
-                                     // the root of the tiling
+        // An op that does nothing would be folded away, and with it the root of the tiling.
+        if (next == 0)
           y = arith::AddFOp::create(body, y,
                                     arith::ConstantOp::create(body, body.getF32FloatAttr(0)));
         if (chain.activation)
