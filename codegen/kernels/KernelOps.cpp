@@ -210,13 +210,16 @@ LogicalResult PackWeightOp::verify() {
     return emitOpError() << "expected panels of static sizes, found " << panels;
   if (getWeights().empty())
     return emitOpError() << "expected at least one weight, found none";
-  int64_t columns = panels.getShape().back(), outputs = 0;
+  int64_t k = panels.getDimSize(1), columns = panels.getShape().back(), outputs = 0;
   unsigned outputDim = getLayout() == WeightLayout::OutIn ? 0 : 1;
-  int64_t k = getWinograd() ? cast<ShapedType>(getWeights()[0].getType()).getDimSize(1 - outputDim)
-                            : panels.getDimSize(1);
-  if (getWinograd() && panels.getDimSize(1) != winograd::steps(k))
-    return emitOpError() << "expected " << winograd::steps(k) << " steps for K = " << k
-                         << ", found " << panels.getDimSize(1);
+  if (getWinograd()) {
+    if (failed(verifyBuffer(*this, "weight 0", getWeights()[0], f32(*this), {kAny, kAny})))
+      return failure();
+    k = cast<ShapedType>(getWeights()[0].getType()).getDimSize(1 - outputDim);
+    if (!ShapedType::isDynamic(k) && panels.getDimSize(1) != winograd::steps(k))
+      return emitOpError() << "expected " << winograd::steps(k) << " steps for K = " << k
+                           << ", found " << panels.getDimSize(1);
+  }
   for (auto [i, weight] : llvm::enumerate(getWeights())) {
     SmallVector<int64_t> shape = {k, k};
     shape[outputDim] = kAny;

@@ -275,6 +275,22 @@ func.func @f(%w: memref<17x7xf32>, %y: memref<2x2x6x16xf32>) {
 
 // -----
 
+func.func @f(%w: memref<17xf32>, %y: memref<2x2x6x16xf32>) {
+  // expected-error @below {{expected weight 0 of ?x?xf32, found 'memref<17xf32>'}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) {winograd} : (memref<17xf32>, memref<2x2x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<17x?xf32>, %y: memref<2x2x6x16xf32>) {
+  // expected-error @below {{expected weight 0 of static sizes, found 'memref<17x?xf32>'}}
+  transformer_kernel.pack_weight out_in ins(%w) outs(%y) {winograd} : (memref<17x?xf32>, memref<2x2x6x16xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%p: memref<2x7x16xf32>, %y: memref<2x2x6x16xf32>) {
   // expected-error @below {{expected an out of 2x3x6x16xf32, found 'memref<2x2x6x16xf32>'}}
   transformer_kernel.winograd_panels ins(%p) outs(%y) : (memref<2x7x16xf32>, memref<2x2x6x16xf32>) -> ()
