@@ -159,6 +159,7 @@ DictionaryAttr linearWork(LinearChain chain, int64_t k, int64_t n) {
   return workAttr(chain.linear.getContext(), work);
 }
 
+/// The weight in panels and, for Winograd's inner product, both sides scaled.
 Factors emitFactors(ImplicitLocOpBuilder &b, LinearOp op, int64_t nr, bool winograd) {
   Value x = op.getX(), panels = packWeight(b, op, nr);
   if (!winograd)

@@ -75,9 +75,8 @@ def machine_lines(machine: dict) -> list[str]:
         ]
         for limit in machine["limits"]
     ]
-    return [*lines, table(
-        ["threads", "FMA peak, GFLOP/s", "with additions beside", "vector bits", "read bandwidth, GB/s"], body
-    )]
+    head = ["threads", "FMA peak, GFLOP/s", "with additions beside", "vector bits", "read bandwidth, GB/s"]
+    return [*lines, table(head, body)]
 
 
 def op_table(ops: list[dict]) -> str:
@@ -123,7 +122,8 @@ def title(model: str, isa: str, threads: int | None = None) -> str:
 
 def markdown(results: dict) -> str:
     lines = ["# Side by side", ""]
-    lines += ["Milliseconds, medians over alternating rounds; limit: what the rate of products and the read bandwidth allow.", ""]
+    limit = "limit: what the rate of products and the read bandwidth allow"
+    lines += [f"Milliseconds, medians over alternating rounds; {limit}.", ""]
     lines += machine_lines(results["machine"])
     for name, rows in groups(results["rows"]):
         lines += ["", f"## {name}", "", model_table(rows)]

@@ -68,19 +68,14 @@ LogicalResult replacePack(IRRewriter &rewriter, linalg::PackOp pack) {
   SmallVector<Value> weights =
       packedWeights(pack, outIn ? 0 : 1, pack.getDestType().getShape().back());
   auto layout = outIn ? WeightLayout::OutIn : WeightLayout::InOut;
-  Operation *replaced = pack;
-  Value panels = pack.getDest();
-  kernel::WinogradPanelsOp scaled;
+  kernel::WinogradPanelsOp scaled; // made with the panels
   if (pack->hasOneUse())
     scaled = dyn_cast<kernel::WinogradPanelsOp>(*pack->user_begin());
-  if (scaled) {
-    replaced = scaled;
-    panels = scaled.getOuts()[0];
-    rewriter.setInsertionPoint(scaled);
-  }
-  auto packed = kernel::PackWeightOp::create(rewriter, pack.getLoc(), TypeRange{panels.getType()},
-                                             weights, ValueRange{panels}, layout, !!scaled);
-  rewriter.replaceOp(replaced, packed);
+  Operation *last = scaled ? scaled.getOperation() : pack.getOperation();
+  Value panels = scaled ? scaled.getOuts()[0] : Value(pack.getDest());
+  rewriter.setInsertionPoint(last);
+  rewriter.replaceOpWithNewOp<kernel::PackWeightOp>(last, TypeRange{panels.getType()}, weights,
+                                                    ValueRange{panels}, layout, !!scaled);
   if (scaled)
     rewriter.eraseOp(pack);
   return success();

@@ -21,6 +21,15 @@ Value transformer::floatConstant(ImplicitLocOpBuilder &b, Type type, double valu
   return arith::ConstantOp::create(b, scalar);
 }
 
+Value transformer::integerConstant(ImplicitLocOpBuilder &b, Type like, int32_t value) {
+  IntegerAttr scalar = b.getI32IntegerAttr(value);
+  if (auto vector = dyn_cast<VectorType>(like)) {
+    VectorType integers = vector.clone(b.getI32Type());
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(integers, Attribute(scalar)));
+  }
+  return arith::ConstantOp::create(b, scalar);
+}
+
 Value transformer::emitFma(ImplicitLocOpBuilder &b, Value x, Value y, Value z) {
   if (isa<VectorType>(x.getType()))
     return vector::FMAOp::create(b, x, y, z);
@@ -56,12 +65,7 @@ public:
   }
 
   Value constant(double v) { return floatConstant(b, type, v); }
-  Value integer(int32_t v) {
-    IntegerAttr scalar = b.getI32IntegerAttr(v);
-    if (auto vector = dyn_cast<VectorType>(integers))
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, Attribute(scalar)));
-    return arith::ConstantOp::create(b, scalar);
-  }
+  Value integer(int32_t v) { return integerConstant(b, type, v); }
   static Group map(ValueRange x, function_ref<Value(Value)> f) { return llvm::map_to_vector(x, f); }
   static Group map(ValueRange x, ValueRange y, function_ref<Value(Value, Value)> f) {
     Group result;

@@ -12,6 +12,8 @@ namespace mlir::transformer {
 // as LLVM's fast-math flags and FP contraction of plain mul + add stay off.
 
 Value floatConstant(ImplicitLocOpBuilder &b, Type type, double value);
+/// An i32 constant, as a vector where `like` is one.
+Value integerConstant(ImplicitLocOpBuilder &b, Type like, int32_t value);
 /// a * b + c, fused where the target fuses.
 Value emitFma(ImplicitLocOpBuilder &b, Value x, Value y, Value z);
 /// One instruction each; a NaN in the second operand comes through.

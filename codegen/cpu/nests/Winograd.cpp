@@ -31,18 +31,11 @@ struct Scale {
 /// scale once more.
 Scale scaleOf(Emit &b, Value meanSquare) {
   Value root = math::SqrtOp::create(b, meanSquare);
-  Type type = b.getI32Type();
-  if (auto vector = dyn_cast<VectorType>(root.getType()))
-    type = vector.clone(type);
-  auto integer = [&](int32_t value) -> Value {
-    TypedAttr attr = b.getI32IntegerAttr(value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return arith::ConstantOp::create(b, attr);
-  };
+  auto integer = [&](int32_t value) { return integerConstant(b, root.getType(), value); };
   constexpr int32_t mantissaBits = 23, bias = 127, most = 63;
-  Value bits = arith::BitcastOp::create(b, type, root);
-  bits = arith::MaxSIOp::create(b, bits, integer((bias - most) << mantissaBits));
+  Value least = integer((bias - most) << mantissaBits);
+  Value bits = arith::BitcastOp::create(b, least.getType(), root);
+  bits = arith::MaxSIOp::create(b, bits, least);
   bits = arith::MinSIOp::create(b, bits, integer((bias + most) << mantissaBits));
   bits = arith::AndIOp::create(b, bits, integer(0xff << mantissaBits));
   Value opposite = arith::SubIOp::create(b, integer((2 * bias) << mantissaBits), bits);
