@@ -62,6 +62,25 @@ LogicalResult dropResults(ModuleOp module) {
   return success();
 }
 
+/// What nobody in the module calls gets its arguments from the runtime: inputs of
+/// entry points and sources of prepare functions are the caller's, only the
+/// destinations, one for each result at the end, may be written to.
+SmallVector<func::FuncOp> protectInputs(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::SetVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(attr::entry))
+      functions.insert(function);
+  for (auto prepared : module.getOps<PreparedOp>())
+    functions.insert(symbols.lookup<func::FuncOp>(prepared.getFunction()));
+  for (func::FuncOp function : functions)
+    for (unsigned i = 0, n = function.getNumArguments() - function.getNumResults(); i < n; ++i)
+      if (isa<TensorType>(function.getArgumentTypes()[i]))
+        function.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
+                            BoolAttr::get(module.getContext(), false));
+  return functions.takeVector();
+}
+
 struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<BufferizeModulePass> {
   using Base::Base;
   void runOnOperation() override {
@@ -71,9 +90,13 @@ struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<Buffer
     options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);
     options.bufferAlignment = 64;
     bufferization::BufferizationState state;
+    SmallVector<func::FuncOp> entered = protectInputs(module);
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)) ||
         failed(dropResults(module)))
       return signalPassFailure();
+    for (func::FuncOp function : entered)
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        function.removeArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName);
     WalkResult left = module.walk([](Operation *op) {
       for (Type type : op->getResultTypes())
         if (isa<TensorType>(type)) {

@@ -121,15 +121,25 @@ private:
             absorbed.insert(link);
         return success();
       }
-      return finish(op, {emitLinear(b, chain, panelColumns, winograd)});
+      return finish(op, {linear(chain)});
     }
     if (auto it = pending.find(op); it != pending.end())
-      return finish(op, {emitLinear(b, it->second, panelColumns, winograd)});
+      return finish(op, {linear(it->second)});
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp, SinusoidalTableOp,
               EmbeddingLayerNormOp, LayerNormOp, ResidualLayerNormOp, SplitOp, AttentionOp,
-              ActivationOp, func::CallOp, func::ReturnOp>([&](auto typed) { return lower(typed); })
+              ActivationOp, kernel::EstimatedOp, func::CallOp, func::ReturnOp>(
+            [&](auto typed) { return lower(typed); })
         .Default([&](Operation *other) { return keep(other); });
+  }
+
+  Value linear(LinearChain chain) {
+    return emitLinear(b, chain, panelColumns, winograd, squares.lookup(chain.linear.getX()));
+  }
+
+  LogicalResult lower(kernel::EstimatedOp op) {
+    squares[op.getX()] = op.getSquares();
+    return finish(op, {op.getX()});
   }
 
   /// Upstream ops, parameters: as they are.
@@ -336,6 +346,7 @@ private:
   bool winograd;
   ImplicitLocOpBuilder b;
   DenseMap<Value, SequenceBuffers> sequences;
+  DenseMap<Value, Value> squares; // of rows, estimated
   SmallVector<Value> destinations;
   llvm::SmallPtrSet<Operation *, 8> dead, absorbed;
   DenseMap<Operation *, LinearChain> pending;

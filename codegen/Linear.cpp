@@ -160,7 +160,8 @@ DictionaryAttr linearWork(LinearChain chain, int64_t k, int64_t n) {
 }
 
 /// The weight in panels and, for Winograd's inner product, both sides scaled.
-Factors emitFactors(ImplicitLocOpBuilder &b, LinearOp op, int64_t nr, bool winograd) {
+Factors emitFactors(ImplicitLocOpBuilder &b, LinearOp op, int64_t nr, bool winograd,
+                    Value squares) {
   Value x = op.getX(), panels = packWeight(b, op, nr);
   if (!winograd)
     return {x, panels, {}};
@@ -169,13 +170,19 @@ Factors emitFactors(ImplicitLocOpBuilder &b, LinearOp op, int64_t nr, bool winog
   auto empty = [&](ArrayRef<int64_t> shape, ValueRange sizes) -> Value {
     return tensor::EmptyOp::create(b, shape, b.getF32Type(), sizes);
   };
+  int64_t k = type.getDimSize(1);
+  auto ofFeatures =
+      kernel::WinogradScalesOp::create(b, TypeRange{RankedTensorType::get({k}, b.getF32Type())},
+                                       op.getWeight(), squares, empty({k}, {}), op.getLayout());
+  Value scales = ofFeatures.getResult(0);
   Value rows = tensor::DimOp::create(b, x, 0);
   Value scaled = empty({ShapedType::kDynamic, steps, winograd::kStep}, rows);
-  Value scales = empty({ShapedType::kDynamic, nr}, rows);
-  auto ofRows = kernel::WinogradRowsOp::create(b, TypeRange{scaled.getType(), scales.getType()}, x,
-                                               ValueRange{scaled, scales});
+  Value inverses = empty({ShapedType::kDynamic, nr}, rows);
+  auto ofRows = kernel::WinogradRowsOp::create(b, TypeRange{scaled.getType(), inverses.getType()},
+                                               x, scales, ValueRange{scaled, inverses});
   Value out = empty({type.getDimSize(0), steps, winograd::kStep, nr}, {});
-  auto ofPanels = kernel::WinogradPanelsOp::create(b, TypeRange{out.getType()}, panels, out);
+  auto ofPanels =
+      kernel::WinogradPanelsOp::create(b, TypeRange{out.getType()}, panels, scales, out);
   return {ofRows.getResult(0), ofPanels.getResult(0), ofRows.getResult(1)};
 }
 
@@ -241,13 +248,13 @@ linalg::GenericOp emitContraction(ImplicitLocOpBuilder &b, const Factors &factor
 } // namespace
 
 Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t nr,
-                                    bool winograd) {
+                                    bool winograd, Value squares) {
   LinearOp op = chain.linear;
   int64_t n = widthOf(op.getResult()), panels = (n + nr - 1) / nr, k = widthOf(op.getX());
   Type f32 = b.getF32Type();
   auto type = RankedTensorType::get({ShapedType::kDynamic, panels, nr}, f32);
   Value rows = tensor::DimOp::create(b, op.getX(), 0);
-  Factors factors = emitFactors(b, op, nr, winograd);
+  Factors factors = emitFactors(b, op, nr, winograd, squares);
   Value init = tensor::EmptyOp::create(b, type, ValueRange{rows});
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value fill = linalg::FillOp::create(b, zero, init).getResult(0);

@@ -40,7 +40,10 @@ struct LinearChain {
 };
 
 /// Emits pack, fill, contraction and epilogue of a chain; returns `[T, N]`.
-Value emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t panelColumns, bool winograd);
+/// `squares`, which may be null, are what the squares of x's features are about
+/// (`transformer_kernel.estimated`).
+Value emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, int64_t panelColumns, bool winograd,
+                 Value squares);
 
 /// Emits `kind` of every element of x as one linalg.generic.
 Value emitActivationGeneric(ImplicitLocOpBuilder &b, ActivationKind kind, Value x);

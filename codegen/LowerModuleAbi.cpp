@@ -35,9 +35,9 @@ public:
         b(module.getLoc(), OpBuilder(module.getContext())) {}
 
   LogicalResult run() {
-    int64_t parameters = 0, prepared = 0;
+    int64_t prepared = 0;
     for (auto op : module.getOps<ParameterOp>())
-      indexOf[op.getSymName()] = {"parameter", parameters++};
+      indexOf[op.getSymName()] = {"parameter", numParameters++};
     for (auto op : module.getOps<PreparedOp>())
       indexOf[op.getSymName()] = {"prepared", prepared++};
     std::string code = prepareCode();
@@ -195,14 +195,16 @@ private:
   std::string prepareCode() {
     std::string text;
     llvm::raw_string_ostream out(text);
+    OpPrintingFlags alone; // without a look at the rest of the module for each
+    alone.useLocalScope();
     llvm::StringSet<> seen;
     for (auto op : module.getOps<PreparedOp>()) {
       if (!seen.insert(op.getFunction()).second)
         continue;
       auto function = module.lookupSymbol<func::FuncOp>(op.getFunction());
-      function.print(out);
+      function.print(out, alone);
       function.walk([&](func::ConstantOp task) {
-        module.lookupSymbol<func::FuncOp>(task.getValue()).print(out);
+        module.lookupSymbol<func::FuncOp>(task.getValue()).print(out, alone);
       });
     }
     return llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true);
@@ -216,9 +218,11 @@ private:
       auto [it, inserted] = wrapped.try_emplace(op.getFunction(), 0);
       if (inserted)
         it->second = wrap(function, 0, 1, function.getNumArguments() - 2);
-      json::Array sources;
-      for (Attribute source : op.getSources())
-        sources.push_back(indexOf.at(cast<FlatSymbolRefAttr>(source).getValue()).second);
+      json::Array sources; // prepared tensors count on behind the parameters
+      for (auto source : op.getSources().getAsRange<FlatSymbolRefAttr>()) {
+        auto [kind, index] = indexOf.at(source.getValue());
+        sources.push_back(kind == "prepared" ? numParameters + index : index);
+      }
       json::Object object{{"name", op.getSymName()}, {"function", it->second}, {"dtype", "f32"}};
       object["sources"] = std::move(sources);
       object["shape"] = json::Array(cast<RankedTensorType>(op.getType()).getShape());
@@ -355,6 +359,7 @@ private:
   Type pointer;
   ImplicitLocOpBuilder b;
   llvm::StringMap<std::pair<StringRef, int64_t>> indexOf;
+  int64_t numParameters = 0;
   llvm::MapVector<func::FuncOp, SmallVector<func::CallOp>> calls;
   SmallVector<std::pair<func::FuncOp, SmallVector<unsigned>>> windows;
   SmallVector<std::pair<func::CallOp, int64_t>> pendingWindows;

@@ -5,6 +5,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def EstimateSquares : Pass<"transformer-estimate-squares", "::mlir::ModuleOp"> {
+  let summary = "What linear layers read: mean squares of its features, from weights";
+  let description = [{
+    In front of each `linear` whose x comes from ops with weights of their own
+    stands a `transformer_kernel.estimated` that says how large the squares of
+    each feature of x are about:
+
+    | x | mean square of feature i |
+    |---|---|
+    | a norm | `gamma[i]^2 + beta[i]^2` |
+    | a linear layer of z | `sum over k of w[i, k]^2 squares(z)[k]`, if known, plus `bias[i]^2` |
+    | an activation of a variance v around b | half of v, plus `max(b, 0)^2`; tanh: `m / (1 + m)` of `m = v + b^2` |
+    | attention | of the values |
+    | an embedding | that of the table's columns |
+    | a sum | the sum of both |
+
+    Features are taken as independent; sums over weights are those of a sample
+    (`transformer_kernel.sample_squares`). A layer function gets the squares of
+    its rows as arguments, behind its own, where every caller can tell them; what
+    it returns is told from what it gets. All this depends on weights alone and
+    moves to load time with `transformer-hoist-parameters`. Anything else is not
+    known, and its reader is left as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
+}
+
 def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower the transformer dialect to linalg and destination-style kernels";
   let description = [{
@@ -70,9 +97,9 @@ def LowerPrepare : Pass<"transformer-cpu-lower-prepare", "::mlir::ModuleOp"> {
     The functions that `transformer.prepared` names take their result as an
     argument. Every `linalg.pack` of a weight becomes
     `transformer_kernel.pack_weight`, which takes the weights of a concatenation
-    one by one and makes the zeros of a `tensor.pad` itself; sinusoid tables
-    become their kernel, other concatenations insertions. Fails on a
-    `linalg.pack` that does not make panels.
+    one by one, like `winograd_scales`, and makes the zeros of a `tensor.pad`
+    itself; sinusoid tables become their kernel, other concatenations insertions;
+    elementwise ops are fused. Fails on a `linalg.pack` that does not make panels.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::kernel::KernelDialect"];
@@ -82,7 +109,8 @@ def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferisation with destination-passing functions";
   let description = [{
     Upstream's one-shot bufferisation over function boundaries, identity layouts
-    there; results that are the destination argument are dropped.
+    there; results that are the destination argument are dropped. Inputs of entry
+    points and sources of prepare functions are not written to.
     `get_parameter` becomes `transformer_kernel.get_parameter`. Fails if a tensor
     is left or a result is not its destination.
   }];

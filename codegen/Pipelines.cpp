@@ -26,6 +26,8 @@ static void addCleanUp(OpPassManager &manager) {
 }
 
 void mlir::transformer::buildLinalgPipeline(OpPassManager &manager, const CpuTarget &target) {
+  if (target.winograd)
+    manager.addPass(createEstimateSquares());
   ConvertTransformerToLinalgOptions options;
   options.panelColumns = target.linearColumns();
   options.winograd = target.winograd;

@@ -19,16 +19,22 @@
 ///     s -= (w4 - x3)(w3 - x4)    s += w5 x5
 ///
 /// The sign of every second pair keeps x that are all positive from adding up.
-/// So that x and w are of one size, as small rounding errors ask for (R. P. Brent,
-/// 1970; N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 23.2.3),
-/// rows of x and columns of w are scaled by powers of two to a root mean square in
-/// [1, 2). Step 0 holds no products but what all steps need:
+/// x and w should be of one size: the error is that of a plain sum then, and can be
+/// any number of times that else (R. P. Brent, 1970; N. J. Higham, "Accuracy and
+/// Stability of Numerical Algorithms", 23.2.3). So powers of two scale
+/// - feature k of x, and row k of w inversely, so that both have about the root
+///   mean square sqrt(rms(x_k) rms(w_k)), the root of what the feature contributes:
+///   a pair's (x0 + w1)(x1 + w0) is then no larger than twice what its products
+///   are. rms(x_k) is what the weights before tell (EstimateSquares.cpp); a wrong
+///   guess changes no product, only how well sizes agree;
+/// - rows of x and columns of w to a root mean square in [1, 2).
+/// Step 0 holds no products but what all steps need:
 ///
 ///     x: 0, 0, 1, 0, 0, cx    cx = -sum x0 x1 + sum x3 x4, over all steps
 ///     w: 1/scale, 0, cw, 0, 0, 1    cw likewise, a column each
 ///
 /// It adds cw + cx to the sum like any other step; what is behind the last k is 0.
-/// The result of a row depends on that row alone.
+/// The result of a row depends on that row and the weights alone.
 namespace mlir::transformer::winograd {
 
 /// Of k in a step.

@@ -31,6 +31,15 @@ void transformer::printSymbolList(OpAsmPrinter &printer, Operation *, ArrayAttr 
   printer << ')';
 }
 
+/// The type of a parameter or a prepared tensor; null for other symbols and none.
+static Type typeOfParameter(Operation *symbol) {
+  if (auto parameter = dyn_cast_or_null<ParameterOp>(symbol))
+    return parameter.getType();
+  if (auto prepared = dyn_cast_or_null<PreparedOp>(symbol))
+    return prepared.getType();
+  return {};
+}
+
 LogicalResult PreparedOp::verifySymbolUses(SymbolTableCollection &table) {
   auto function = table.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getFunctionAttr());
   if (!function)
@@ -46,12 +55,15 @@ LogicalResult PreparedOp::verifySymbolUses(SymbolTableCollection &table) {
                          << " sources and to return " << getType() << ", found "
                          << function.getFunctionType();
   for (auto [i, source] : llvm::enumerate(getSources())) {
-    auto parameter =
-        table.lookupNearestSymbolFrom<ParameterOp>(*this, cast<FlatSymbolRefAttr>(source));
-    if (!parameter)
+    Operation *symbol = table.lookupNearestSymbolFrom(*this, cast<FlatSymbolRefAttr>(source));
+    auto earlier = dyn_cast_or_null<PreparedOp>(symbol);
+    if (earlier && !earlier->isBeforeInBlock(*this))
+      return emitOpError() << "expected source " << source << " to be prepared before it";
+    Type type = typeOfParameter(symbol);
+    if (!type)
       return emitOpError() << "expected a parameter " << source << ", found none";
-    if (!buffers && function.getArgumentTypes()[i] != parameter.getType())
-      return emitOpError() << "source " << source << " has type " << parameter.getType() << ", but "
+    if (!buffers && function.getArgumentTypes()[i] != type)
+      return emitOpError() << "source " << source << " has type " << type << ", but "
                            << getFunctionAttr() << " takes " << function.getArgumentTypes()[i];
   }
   return success();
@@ -59,12 +71,8 @@ LogicalResult PreparedOp::verifySymbolUses(SymbolTableCollection &table) {
 
 LogicalResult GetParameterOp::verifySymbolUses(SymbolTableCollection &table) {
   Operation *symbol = table.lookupNearestSymbolFrom(*this, getNameAttr());
-  Type declared;
-  if (auto parameter = dyn_cast_or_null<ParameterOp>(symbol))
-    declared = parameter.getType();
-  else if (auto prepared = dyn_cast_or_null<PreparedOp>(symbol))
-    declared = prepared.getType();
-  else
+  Type declared = typeOfParameter(symbol);
+  if (!declared)
     return emitOpError() << "expected a parameter " << getNameAttr() << ", found "
                          << (symbol ? "another symbol" : "none");
   if (declared != getType())

@@ -37,13 +37,13 @@ def Transformer_PreparedOp : Transformer_Op<"prepared",
     [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a tensor made once at load from parameters";
   let description = [{
-    The result of calling `function` on the parameters `sources` when weights
-    are loaded: merged projections, panels in the order that the register tile
+    The result of calling `function` on `sources`, parameters or tensors that are
+    prepared before it, when weights are loaded: merged projections, panels in the order that the register tile
     reads, constant tables (no sources). Made by `transformer-outline-prepared`;
     rarely written by hand.
 
-    Error: an unknown function or source, operand or result types that differ
-    from the function's.
+    Error: an unknown function or source, a source that is prepared later,
+    operand or result types that differ from the function's.
 
     ```mlir
     transformer.prepared @"layer.0.panels" = @prepare_0(@"layer.0.q.weight", @"layer.0.k.weight")

@@ -27,12 +27,19 @@ public:
     }
   }
 
-  /// The prepared tensor that holds `root`.
-  PreparedOp prepare(Value root) {
+  /// The prepared tensor that holds `root`, one of `roots`. It is made from those
+  /// of the other roots that it needs.
+  PreparedOp prepare(Value root, const llvm::SetVector<Value> &roots) {
+    auto isKnown = [&](Value value) { return value != root && roots.contains(value); };
     llvm::SetVector<Operation *> slice;
-    collectSlice(root, slice);
+    collectSlice(root, slice, isKnown);
+    DenseMap<Value, FlatSymbolRefAttr> known;
+    for (Operation *op : slice)
+      for (Value operand : op->getOperands())
+        if (isKnown(operand) && !known.contains(operand))
+          known[operand] = FlatSymbolRefAttr::get(prepare(operand, roots));
     SmallVector<Attribute> names;
-    func::FuncOp function = findOrInsert(build(root, slice.getArrayRef(), names));
+    func::FuncOp function = findOrInsert(build(root, slice.getArrayRef(), known, names));
     ArrayAttr sources = ArrayAttr::get(module.getContext(), names);
     PreparedOp &prepared = tensors[{function, sources}];
     if (!prepared)
@@ -47,27 +54,34 @@ public:
 
 private:
   /// A function, outside of the module and without a name, that computes `root`
-  /// by `slice` from parameters, whose references are appended to `sources`.
-  func::FuncOp build(Value root, ArrayRef<Operation *> slice, SmallVectorImpl<Attribute> &sources) {
+  /// by `slice` from parameters and `known` tensors, whose references are appended
+  /// to `sources`.
+  func::FuncOp build(Value root, ArrayRef<Operation *> slice,
+                     const DenseMap<Value, FlatSymbolRefAttr> &known,
+                     SmallVectorImpl<Attribute> &sources) {
     OpBuilder builder(module.getContext());
     auto function = func::FuncOp::create(root.getLoc(), "", builder.getFunctionType({}, {}));
     function.setPrivate();
     Block *body = function.addEntryBlock();
     builder.setInsertionPointToStart(body);
     IRMapping mapping;
-    for (Operation *op : slice) {
-      auto parameter = dyn_cast<GetParameterOp>(op);
-      if (!parameter) {
-        builder.clone(*op, mapping);
-        continue;
-      }
-      auto *source = llvm::find(sources, parameter.getNameAttr());
+    auto mapToArgument = [&](Value value, FlatSymbolRefAttr name) {
+      auto *source = llvm::find(sources, name);
       unsigned index = source - sources.begin();
       if (source == sources.end()) {
-        sources.push_back(parameter.getNameAttr());
-        body->addArgument(parameter.getType(), parameter.getLoc());
+        sources.push_back(name);
+        body->addArgument(value.getType(), value.getLoc());
       }
-      mapping.map(parameter.getResult(), body->getArgument(index));
+      mapping.map(value, body->getArgument(index));
+    };
+    for (Operation *op : slice) {
+      for (Value operand : op->getOperands())
+        if (auto name = known.lookup(operand))
+          mapToArgument(operand, name);
+      if (auto parameter = dyn_cast<GetParameterOp>(op))
+        mapToArgument(parameter, parameter.getNameAttr());
+      else
+        builder.clone(*op, mapping);
     }
     func::ReturnOp::create(builder, root.getLoc(), mapping.lookup(root));
     function.setFunctionType(builder.getFunctionType(body->getArgumentTypes(), root.getType()));
@@ -134,16 +148,17 @@ struct OutlinePrepared : transformer::impl::OutlinePreparedPassBase<OutlinePrepa
     auto isSource = [&](GetParameterOp op) { return outliner.readsParameter(op); };
     auto isExpression = [](Operation *op) { return !isa<GetParameterOp>(op); };
 
-    ParameterAnalysis::Roots roots = ParameterAnalysis(noArguments, isSource).findRoots(function);
-    for (auto &[root, uses] : roots) {
-      Operation *op = root.getDefiningOp();
-      if (!isExpression(op))
-        continue;
-      PreparedOp prepared = outliner.prepare(root);
-      OpBuilder builder(op);
+    ParameterAnalysis::Roots uses = ParameterAnalysis(noArguments, isSource).findRoots(function);
+    llvm::SetVector<Value> roots;
+    for (auto &[root, operands] : uses)
+      if (isExpression(root.getDefiningOp()))
+        roots.insert(root);
+    for (Value root : roots) {
+      PreparedOp prepared = outliner.prepare(root, roots);
+      OpBuilder builder(root.getDefiningOp());
       Value value = GetParameterOp::create(builder, root.getLoc(), root.getType(),
                                            FlatSymbolRefAttr::get(prepared));
-      for (OpOperand *use : uses)
+      for (OpOperand *use : uses[root])
         use->set(value);
     }
     eraseDeadOps(function);

@@ -91,12 +91,14 @@ ParameterAnalysis::Roots ParameterAnalysis::findRoots(func::FuncOp function) {
   return roots;
 }
 
-void transformer::collectSlice(Value root, llvm::SetVector<Operation *> &slice) {
+void transformer::collectSlice(Value root, llvm::SetVector<Operation *> &slice,
+                               llvm::function_ref<bool(Value)> isKnown) {
   Operation *op = root.getDefiningOp();
   if (!op || slice.contains(op))
     return;
   for (Value input : inputsOf(op))
-    collectSlice(input, slice);
+    if (!isKnown(input))
+      collectSlice(input, slice, isKnown);
   slice.insert(op);
 }
 

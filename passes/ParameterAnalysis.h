@@ -44,8 +44,11 @@ private:
 };
 
 /// Adds the ops that compute the derived value `root`, constants included, to
-/// `slice`, operands before their users.
-void collectSlice(Value root, llvm::SetVector<Operation *> &slice);
+/// `slice`, operands before their users. Values for which `isKnown` are not
+/// computed.
+void collectSlice(
+    Value root, llvm::SetVector<Operation *> &slice,
+    llvm::function_ref<bool(Value)> isKnown = [](Value) { return false; });
 
 /// Erases the ops of `function` that nobody needs.
 void eraseDeadOps(func::FuncOp function);

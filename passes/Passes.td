@@ -190,7 +190,8 @@ def OutlinePreparedPass : Pass<"transformer-outline-prepared", "::mlir::ModuleOp
     function `@prepare_K` of its parameters, called when weights are loaded, and
     a `get_parameter` of the result. Expressions with the same ops, attributes,
     types and wiring share the function; the same expression on the same
-    parameters is one tensor. Sources stand in the order of their first use,
+    parameters is one tensor. What is a prepared tensor itself is computed once,
+    and is a source where another expression reads it. Sources stand in the order of their first use,
     each once. The tensor is named after its first source
     (`@"h.0.attn.weight.prepared"`), or `@sinusoidal_table` without sources.
 

@@ -132,13 +132,14 @@ ParameterInfo parseParameter(const Field &field) {
   return result;
 }
 
-PreparedInfo parsePrepared(const Field &field, size_t numFunctions, size_t numParameters) {
+/// `numSources`: parameters, and prepared tensors before this one.
+PreparedInfo parsePrepared(const Field &field, size_t numFunctions, size_t numSources) {
   PreparedInfo result;
   result.name = field["name"].string();
   result.function = field["function"].index(numFunctions);
   if (field.has("sources"))
     field["sources"].each(
-        [&](const Field &item) { result.sources.push_back(item.index(numParameters)); });
+        [&](const Field &item) { result.sources.push_back(item.index(numSources)); });
   result.dtype = field["dtype"].dtype();
   result.shape = parseShape(field["shape"], result.dtype);
   if (result.shape.size() > TR_MAX_RANK)
@@ -329,7 +330,8 @@ Description parseDescription(const std::string &module, std::string text, size_t
       [&](const Field &item) { result.parameters.push_back(parseParameter(item)); });
   if (field.has("prepared"))
     field["prepared"].each([&](const Field &item) {
-      result.prepared.push_back(parsePrepared(item, numFunctions, result.parameters.size()));
+      result.prepared.push_back(
+          parsePrepared(item, numFunctions, result.parameters.size() + result.prepared.size()));
     });
   field["slots"].each([&](const Field &item) {
     std::string kind = item["kind"].string();

@@ -24,11 +24,12 @@ struct ParameterInfo {
   std::vector<int64_t> shape;
 };
 
-/// A tensor that a function of the module makes once from parameters.
+/// A tensor that a function of the module makes once from parameters and from tensors that were
+/// made before.
 struct PreparedInfo {
   std::string name;
   size_t function = 0;
-  std::vector<size_t> sources; // indexes of parameters
+  std::vector<size_t> sources; // indexes of parameters; behind all of them, of prepared tensors
   DataType dtype = DataType::F32;
   std::vector<int64_t> shape; // rank at most TR_MAX_RANK
 };

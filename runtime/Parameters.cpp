@@ -97,7 +97,8 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena
     bind(parameter);
   for (const PreparedInfo &item : description.prepared)
     for (size_t source : item.sources)
-      ++bound[source].uses;
+      if (source < bound.size())
+        ++bound[source].uses;
   for (const SlotInfo &slot : description.slots)
     if (slot.kind == SlotInfo::Parameter)
       bound[slot.index].kept = true;
@@ -153,6 +154,8 @@ const void *Parameters::materialize(size_t index) {
 
 /// Called after a prepare function has read a source: gives back what nobody needs any more.
 void Parameters::finishUse(size_t index, PageWork &work) {
+  if (index >= bound.size())
+    return; // a prepared tensor
   Bound &item = bound[index];
   if (--item.uses != 0 || item.kept)
     return;
@@ -198,7 +201,9 @@ void Parameters::runPrepare(Arena &arena) {
     const PreparedInfo &item = description.prepared[i];
     std::vector<const void *> sources;
     for (size_t source : item.sources)
-      sources.push_back(materialize(source));
+      sources.push_back(source < bound.size()
+                            ? materialize(source)
+                            : preparedMemory.data() + offsets[source - bound.size()]);
     tr_tensor result{preparedMemory.data() + offsets[i], {1, 1, 1, 1}};
     for (size_t d = 0; d < item.shape.size(); ++d)
       result.sizes[d] = item.shape[d];

@@ -4,6 +4,7 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
@@ -75,10 +76,24 @@ LogicalResult replacePack(IRRewriter &rewriter, linalg::PackOp pack) {
   Value panels = scaled ? scaled.getOuts()[0] : Value(pack.getDest());
   rewriter.setInsertionPoint(last);
   rewriter.replaceOpWithNewOp<kernel::PackWeightOp>(last, TypeRange{panels.getType()}, weights,
-                                                    ValueRange{panels}, layout, !!scaled);
+                                                    scaled ? scaled.getScales() : Value(),
+                                                    ValueRange{panels}, layout);
   if (scaled)
     rewriter.eraseOp(pack);
   return success();
+}
+
+/// The weights of a concatenation of outputs one by one.
+void separateWeights(kernel::WinogradScalesOp op) {
+  SmallVector<Value> weights;
+  for (Value weight : op.getWeights()) {
+    auto concat = weight.getDefiningOp<tensor::ConcatOp>();
+    if (concat && concat.getDim() == (op.getLayout() == WeightLayout::OutIn ? 0 : 1))
+      llvm::append_range(weights, concat.getInputs());
+    else
+      weights.push_back(weight);
+  }
+  op.getWeightsMutable().assign(weights);
 }
 
 struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPreparePass> {
@@ -94,12 +109,14 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
     for (linalg::PackOp pack : packs)
       if (failed(replacePack(rewriter, pack)))
         return signalPassFailure();
+    module.walk(separateWeights);
     for (Operation *op : functions) {
       auto function = cast<func::FuncOp>(op);
       if (failed(lowerSinusoids(function)))
         return signalPassFailure();
       RewritePatternSet patterns(&getContext());
       tensor::populateDecomposeTensorConcatPatterns(patterns);
+      linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *) { return true; });
       if (failed(applyPatternsGreedily(function, std::move(patterns))))
         return signalPassFailure();
       passDestination(function);

@@ -42,6 +42,8 @@ KERNEL_EFFECTS(LayerNormOp)
 KERNEL_EFFECTS(AttentionOp)
 KERNEL_EFFECTS(SinusoidalTableOp)
 KERNEL_EFFECTS(PackWeightOp)
+KERNEL_EFFECTS(SampleSquaresOp)
+KERNEL_EFFECTS(WinogradScalesOp)
 KERNEL_EFFECTS(WinogradPanelsOp)
 KERNEL_EFFECTS(WinogradRowsOp)
 #undef KERNEL_EFFECTS
@@ -165,6 +167,8 @@ void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry)
     AttentionOp::attachInterface<KernelBufferization<AttentionOp>>(*context);
     SinusoidalTableOp::attachInterface<KernelBufferization<SinusoidalTableOp>>(*context);
     PackWeightOp::attachInterface<KernelBufferization<PackWeightOp>>(*context);
+    SampleSquaresOp::attachInterface<KernelBufferization<SampleSquaresOp>>(*context);
+    WinogradScalesOp::attachInterface<KernelBufferization<WinogradScalesOp>>(*context);
     WinogradPanelsOp::attachInterface<KernelBufferization<WinogradPanelsOp>>(*context);
     WinogradRowsOp::attachInterface<KernelBufferization<WinogradRowsOp>>(*context);
     CountTokensOp::attachInterface<CountTokensBufferization>(*context);

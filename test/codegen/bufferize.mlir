@@ -78,3 +78,28 @@ func.func @overwrite(%ids: tensor<?xi64>, %y: tensor<?x8xf32>) -> tensor<?x8xf32
   %1 = transformer_kernel.embedding ids(%ids) tables(%0) outs(%y) {scales = array<f64: 1.0>} : (tensor<?xi64>, tensor<30x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }
+
+// -----
+
+// Arithmetic on what the runtime passes is not done in its memory: not on an input of an entry
+// point, not on a source of a prepare function.
+// CHECK-LABEL: @forward(
+// CHECK-SAME: %[[IDS:.*]]: memref<?xi64>, %{{.*}}: memref<?xi64>) attributes {transformer.entry}
+// CHECK: %[[SUM:.*]] = memref.alloc
+// CHECK: linalg.add ins(%[[IDS]], %[[IDS]] : {{.*}}) outs(%[[SUM]] :
+// CHECK-LABEL: @prepare_0(
+// CHECK-SAME: %[[P:[^:]*]]: memref<8xf32>, %{{.*}}: memref<8xf32>) {
+// CHECK: %[[SUM:.*]] = memref.alloc
+// CHECK: linalg.add ins(%[[P]], %[[P]] : {{.*}}) outs(%[[SUM]] :
+transformer.parameter @p : tensor<8xf32>
+transformer.prepared @p.prepared = @prepare_0(@p) : tensor<8xf32>
+func.func @forward(%ids: tensor<?xi64>, %y: tensor<?xi64>) -> tensor<?xi64> attributes {transformer.entry} {
+  %0 = linalg.add ins(%ids, %ids : tensor<?xi64>, tensor<?xi64>) outs(%ids : tensor<?xi64>) -> tensor<?xi64>
+  %1 = linalg.add ins(%0, %0 : tensor<?xi64>, tensor<?xi64>) outs(%y : tensor<?xi64>) -> tensor<?xi64>
+  return %1 : tensor<?xi64>
+}
+func.func private @prepare_0(%p: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = linalg.add ins(%p, %p : tensor<8xf32>, tensor<8xf32>) outs(%p : tensor<8xf32>) -> tensor<8xf32>
+  %1 = linalg.add ins(%0, %0 : tensor<8xf32>, tensor<8xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -34,14 +34,25 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
   %10 = transformer_kernel.sinusoidal_table halves outs(%w) : (tensor<30x8xf32>) -> tensor<30x8xf32>
   // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) :
   %11 = transformer_kernel.pack_weight in_out ins(%w) outs(%packed) : (tensor<30x8xf32>, tensor<1x30x8xf32>) -> tensor<1x30x8xf32>
-  // CHECK: transformer_kernel.winograd_panels ins(%{{.*}}) outs(%{{.*}}) :
+  // CHECK: transformer_kernel.sample_squares ins(%{{.*}}) outs(%{{.*}}) {dim = 1 : i64} :
+  %squares = transformer_kernel.sample_squares ins(%w) outs(%b) {dim = 1 : i64} : (tensor<30x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: transformer_kernel.sample_squares ins(%{{.*}}) factors(%{{.*}}) outs(%{{.*}}) {dim = 0 : i64} :
+  %thirty = tensor.empty() : tensor<30xf32>
+  %12 = transformer_kernel.sample_squares ins(%w) factors(%squares) outs(%thirty) {dim = 0 : i64} : (tensor<30x8xf32>, tensor<8xf32>, tensor<30xf32>) -> tensor<30xf32>
+  // CHECK: transformer_kernel.estimated %{{.*}} squares(%{{.*}}) : tensor<?x8xf32>, tensor<8xf32>
+  %13 = transformer_kernel.estimated %x squares(%squares) : tensor<?x8xf32>, tensor<8xf32>
+  // CHECK: transformer_kernel.winograd_scales in_out ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  %scales = transformer_kernel.winograd_scales in_out ins(%w, %w) outs(%thirty) : (tensor<30x8xf32>, tensor<30x8xf32>, tensor<30xf32>) -> tensor<30xf32>
+  // CHECK: transformer_kernel.winograd_scales out_in ins(%{{.*}}) squares(%{{.*}}) outs(%{{.*}}) :
+  %14 = transformer_kernel.winograd_scales out_in ins(%w) squares(%squares) outs(%b) : (tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: transformer_kernel.winograd_panels ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
   %pairs = tensor.empty() : tensor<1x6x6x8xf32>
-  %12 = transformer_kernel.winograd_panels ins(%packed) outs(%pairs) : (tensor<1x30x8xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
-  // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) {winograd} :
-  %13 = transformer_kernel.pack_weight in_out ins(%w) outs(%pairs) {winograd} : (tensor<30x8xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
-  // CHECK: transformer_kernel.winograd_rows ins(%{{.*}}) outs(%{{.*}}) :
+  %15 = transformer_kernel.winograd_panels ins(%packed, %scales) outs(%pairs) : (tensor<1x30x8xf32>, tensor<30xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
+  // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) scales(%{{.*}}) outs(%{{.*}}) :
+  %16 = transformer_kernel.pack_weight in_out ins(%w) scales(%scales) outs(%pairs) : (tensor<30x8xf32>, tensor<30xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
+  // CHECK: transformer_kernel.winograd_rows ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
   %scaled = tensor.empty(%n) : tensor<?x3x6xf32>
-  %14:2 = transformer_kernel.winograd_rows ins(%x) outs(%scaled, %x) : (tensor<?x8xf32>, tensor<?x3x6xf32>, tensor<?x8xf32>) -> (tensor<?x3x6xf32>, tensor<?x8xf32>)
+  %17:2 = transformer_kernel.winograd_rows ins(%x, %b) outs(%scaled, %x) : (tensor<?x8xf32>, tensor<8xf32>, tensor<?x3x6xf32>, tensor<?x8xf32>) -> (tensor<?x3x6xf32>, tensor<?x8xf32>)
   return
 }
 

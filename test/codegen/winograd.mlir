@@ -17,8 +17,9 @@
 // CHECK-LABEL: @linear(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x7xf32>, %[[W:[^:]*]]: tensor<32x7xf32>
 // CHECK: %[[P:.*]] = linalg.pack %[[W]] {{.*}} -> tensor<2x7x16xf32>
-// CHECK: %[[R:.*]]:2 = transformer_kernel.winograd_rows ins(%[[X]]) outs({{.*}}) : (tensor<?x7xf32>, tensor<?x3x6xf32>, tensor<?x16xf32>)
-// CHECK: %[[PANELS:.*]] = transformer_kernel.winograd_panels ins(%[[P]]) outs({{.*}}) : (tensor<2x7x16xf32>, tensor<2x3x6x16xf32>)
+// CHECK: %[[T:.*]] = transformer_kernel.winograd_scales out_in ins(%[[W]]) outs({{.*}}) : (tensor<32x7xf32>, tensor<7xf32>)
+// CHECK: %[[R:.*]]:2 = transformer_kernel.winograd_rows ins(%[[X]], %[[T]]) outs({{.*}}) : (tensor<?x7xf32>, tensor<7xf32>, tensor<?x3x6xf32>, tensor<?x16xf32>)
+// CHECK: %[[PANELS:.*]] = transformer_kernel.winograd_panels ins(%[[P]], %[[T]]) outs({{.*}}) : (tensor<2x7x16xf32>, tensor<7xf32>, tensor<2x3x6x16xf32>)
 // CHECK: %[[SUMS:.*]] = linalg.generic {indexing_maps = [#[[X0]], {{.*}}, #[[X5]], #[[W0]], {{.*}}, #[[W5]], #{{.*}}], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
 // CHECK-SAME: ins(%[[R]]#0, {{.*}}, %[[PANELS]] : {{.*}} {transformer.contraction}
 // CHECK-NEXT: (%[[XA:.*]]: f32, %[[XB:.*]]: f32, %[[XC:.*]]: f32, %[[XD:.*]]: f32, %[[XE:.*]]: f32, %[[XF:.*]]: f32, %[[WA:.*]]: f32, %[[WB:.*]]: f32, %[[WC:.*]]: f32, %[[WD:.*]]: f32, %[[WE:.*]]: f32, %[[WF:.*]]: f32, %[[S:.*]]: f32)
@@ -61,4 +62,16 @@
 func.func @linear(%x: tensor<?x7xf32>, %w: tensor<32x7xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
   %0 = transformer.linear %x, %w bias(%b : tensor<32xf32>) out_in : tensor<?x7xf32>, tensor<32x7xf32> -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
+}
+
+// What is known of x goes into the scales.
+// CHECK-LABEL: @estimated(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x7xf32>, %[[S:[^:]*]]: tensor<7xf32>, %[[W:[^:]*]]: tensor<32x7xf32>
+// CHECK-NOT: transformer_kernel.estimated
+// CHECK: transformer_kernel.winograd_scales out_in ins(%[[W]]) squares(%[[S]])
+// CHECK: transformer_kernel.winograd_rows ins(%[[X]],
+func.func @estimated(%x: tensor<?x7xf32>, %s: tensor<7xf32>, %w: tensor<32x7xf32>) -> tensor<?x32xf32> {
+  %0 = transformer_kernel.estimated %x squares(%s) : tensor<?x7xf32>, tensor<7xf32>
+  %1 = transformer.linear %0, %w out_in : tensor<?x7xf32>, tensor<32x7xf32> -> tensor<?x32xf32>
+  return %1 : tensor<?x32xf32>
 }

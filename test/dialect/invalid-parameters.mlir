@@ -83,3 +83,13 @@ transformer.parameter @p : tensor<2xf32> init(#transformer.init<zeros, 1.0 : f64
 
 // expected-error @below {{init 'uniform' needs a value >= 0, found -1.0}}
 transformer.parameter @p : tensor<2xf32> init(#transformer.init<uniform, -1.0 : f64>)
+
+// -----
+
+transformer.parameter @w : tensor<2xf32>
+func.func private @f(%w: tensor<2xf32>) -> tensor<2xf32> {
+  return %w : tensor<2xf32>
+}
+// expected-error @below {{expected source @q to be prepared before it}}
+transformer.prepared @p = @f(@q) : tensor<2xf32>
+transformer.prepared @q = @f(@w) : tensor<2xf32>

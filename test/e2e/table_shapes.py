@@ -32,11 +32,11 @@ def table_shapes() -> dict[str, list[int]]:
     return {name: shape.get("lengths") or [shape["length"]] * shape["batch"] for name, shape in shapes}
 
 
-def make_checkpoint(compiler: Path, folder: Path) -> Path:
-    """CONFIG with random weights: matrices near 1/sqrt(columns), norms near 1, all else near 0.
+def make_checkpoint(compiler: Path, folder: Path, config: dict = CONFIG) -> Path:
+    """A configuration with random weights: matrices near 1/sqrt(columns), norms near 1, all else near 0.
     Raises RuntimeError when the compiler does not take the configuration."""
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "config.json").write_text(json.dumps(config))
     done = execute([compiler, folder / "config.json", "-o", "-", "--emit", "dialect"], COMPILE_SECONDS)
     if done.code != 0:
         raise RuntimeError(f"cannot import {folder}: {done.complaint()}")

@@ -133,3 +133,25 @@ func.func private @private() -> tensor<8x8xf32> {
   %2 = tensor.concat dim(0) %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
   return %2 : tensor<8x8xf32>
 }
+
+// -----
+
+// What a prepared tensor needs of another is not computed twice; its source stands before it.
+// CHECK: transformer.prepared @k.prepared = @prepare_0(@k) : tensor<8x8xf32>
+// CHECK-NEXT: transformer.prepared @v.prepared = @prepare_1(@v, @k.prepared) : tensor<12x8xf32>
+// CHECK-LABEL: @forward(
+// CHECK-DAG: transformer.get_parameter @k.prepared :
+// CHECK-DAG: transformer.get_parameter @v.prepared :
+// CHECK-NEXT: return
+// CHECK-LABEL: func.func private @prepare_1(
+// CHECK-SAME: %[[V:.*]]: tensor<4x8xf32>, %[[KK:.*]]: tensor<8x8xf32>)
+// CHECK-NEXT: tensor.concat dim(0) %[[V]], %[[KK]]
+transformer.parameter @k : tensor<4x8xf32>
+transformer.parameter @v : tensor<4x8xf32>
+func.func @forward() -> (tensor<12x8xf32>, tensor<8x8xf32>) attributes {transformer.entry} {
+  %k = transformer.get_parameter @k : tensor<4x8xf32>
+  %v = transformer.get_parameter @v : tensor<4x8xf32>
+  %0 = tensor.concat dim(0) %k, %k : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %1 = tensor.concat dim(0) %v, %0 : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<12x8xf32>
+  return %1, %0 : tensor<12x8xf32>, tensor<8x8xf32>
+}

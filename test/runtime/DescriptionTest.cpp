@@ -21,6 +21,15 @@ std::string errorWith(const std::string &pointer, const json &value) {
 
 const json removed(json::value_t::discarded);
 
+// Behind the two parameters, tensors that were prepared before.
+TEST(Description, PreparedFromPrepared) {
+  json description = json::parse(fakeDescription);
+  description["prepared"][1]["sources"] = {0, 2};
+  EXPECT_EQ(parseDescription("fake", description.dump(), 3).prepared[1].sources,
+            (std::vector<size_t>{0, 2}));
+  expectContains(errorWith("/prepared/1/sources", {3}), {"prepared[1].sources[0]", "[0, 3)"});
+}
+
 TEST(Description, Parses) {
   Description description = parseDescription("fake", fakeDescription, 3);
   EXPECT_EQ(description.modelType, "fake");

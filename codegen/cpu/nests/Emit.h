@@ -30,6 +30,7 @@ public:
 
   // Constants.
   Value index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
+  Value boolean(bool value) { return arith::ConstantIntOp::create(*this, getI1Type(), value); }
   Value scalar(double value);
   Value splat(double value);
 

@@ -18,6 +18,8 @@ void emitLayerNorm(Emit &b, kernel::LayerNormOp op);
 void emitAttention(Emit &b, kernel::AttentionOp op);
 void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
 void emitPackWeight(Emit &b, kernel::PackWeightOp op);
+void emitSampleSquares(Emit &b, kernel::SampleSquaresOp op);
+void emitWinogradScales(Emit &b, kernel::WinogradScalesOp op);
 void emitWinogradRows(Emit &b, kernel::WinogradRowsOp op);
 
 } // namespace mlir::transformer

@@ -18,15 +18,14 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// One weight and where its panels begin. The rows of a panel, `[P, rows, NR]`,
-/// start with those of step 0 if `winograd`.
+/// One weight and where its panels begin. With `scales` the panels are those of
+/// Winograd's inner product, and their rows, `[P, rows, NR]`, start with step 0.
 struct PackNest {
   Emit &b;
-  Value weight, panels;
+  Value weight, scales, panels;
   int64_t firstPanel, outputs, k, columns;
-  bool winograd;
 
-  int64_t rowsBefore() const { return winograd ? winograd::kStep : 0; }
+  int64_t rowsBefore() const { return scales ? winograd::kStep : 0; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
   void emitPanel(Value panel, int64_t rows);
@@ -57,8 +56,8 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
     b.forEach(b.index(0), b.index(whole), lanes, [&](Value first) { block(first, lanes); });
   if (whole < k)
     block(b.index(whole), k - whole);
-  if (winograd)
-    scaleWinogradPanel(b, panels, to, k);
+  if (scales)
+    scaleWinogradPanel(b, panels, scales, to);
 }
 
 void PackNest::emitOutIn(const Work &work) {
@@ -89,9 +88,9 @@ void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
                       std::min(lanes, columns - column));
       }
   });
-  if (winograd)
+  if (scales)
     for (int64_t p = 0; p < count; ++p)
-      scaleWinogradPanel(b, panels, b.add(to, p), k);
+      scaleWinogradPanel(b, panels, scales, b.add(to, p));
 }
 
 void PackNest::emitInOut(const Work &work) {
@@ -116,14 +115,14 @@ void transformer::emitPackWeight(Emit &b, kernel::PackWeightOp op) {
   auto type = cast<MemRefType>(panels.getType());
   bool outIn = op.getLayout() == WeightLayout::OutIn;
   int64_t columns = type.getShape().back(), firstPanel = 0;
-  if (op.getWinograd())
+  if (op.getScales())
     panels = memref::CollapseShapeOp::create(b, panels,
                                              ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
   for (Value weight : op.getWeights()) {
     auto weightType = cast<MemRefType>(weight.getType());
     int64_t outputs = weightType.getDimSize(outIn ? 0 : 1);
     int64_t k = weightType.getDimSize(outIn ? 1 : 0);
-    PackNest nest{b, weight, panels, firstPanel, outputs, k, columns, op.getWinograd()};
+    PackNest nest{b, weight, op.getScales(), panels, firstPanel, outputs, k, columns};
     std::string inputs = std::to_string(k), width = std::to_string(outputs);
     Work work{"pack_weight " + inputs + "x" + width, "K=" + inputs + " N=" + width, {}};
     work.fixedBytes = 2 * outputs * rowBytes(k); // read and written

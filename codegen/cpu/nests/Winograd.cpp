@@ -1,10 +1,12 @@
 //===- Winograd.cpp - scales and corrections for Winograd's inner product -===//
 //
 // Both sides go through two sweeps: the sum of squares, whose root's exponent is the
-// scale, and then scaling and the corrections in one. Corrections of weights are
-// summed in double precision; those of a row in the lanes of three vectors, so
-// that each has a forty-eighth of the terms (with AVX-512). The first sweep over a
-// row fetches the next one, part of which the other core has just written.
+// scale, and then scaling and the corrections in one. Squares and corrections of
+// weights are summed in double precision. Corrections of a row are summed by
+// lanes, each a difference of two products, so that rows of one sign do not add
+// up; its squares are summed again, and scaled, should they leave float32's range.
+// The first sweep over a row fetches the next one, part of which the other core
+// has just written.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Winograd.h"
@@ -26,34 +28,41 @@ struct Scale {
   Value factor, inverse;
 };
 
-/// factor = 2^-e and inverse = 2^e where the root of `meanSquare` is in
-/// [2^e, 2^(e + 1)); |e| at most 63, so that neither overflows, nor what they
-/// scale once more.
-Scale scaleOf(Emit &b, Value meanSquare) {
-  Value root = math::SqrtOp::create(b, meanSquare);
+constexpr int32_t mantissaBits = 23, exponentBias = 127;
+
+/// 2^-e for 2^e, a normal number.
+Value inverseOf(Emit &b, Value power) {
+  Value twice = integerConstant(b, power.getType(), (2 * exponentBias) << mantissaBits);
+  Value bits = arith::BitcastOp::create(b, twice.getType(), power);
+  return arith::BitcastOp::create(b, power.getType(), arith::SubIOp::create(b, twice, bits));
+}
+
+/// factor = 2^-e and inverse = 2^e where `root` is in [2^e, 2^(e + 1)); |e| at most
+/// 126, so that both are normal numbers.
+Scale scaleOf(Emit &b, Value root) {
   auto integer = [&](int32_t value) { return integerConstant(b, root.getType(), value); };
-  constexpr int32_t mantissaBits = 23, bias = 127, most = 63;
-  Value least = integer((bias - most) << mantissaBits);
+  constexpr int32_t most = 126;
+  Value least = integer((exponentBias - most) << mantissaBits);
   Value bits = arith::BitcastOp::create(b, least.getType(), root);
   bits = arith::MaxSIOp::create(b, bits, least);
-  bits = arith::MinSIOp::create(b, bits, integer((bias + most) << mantissaBits));
+  bits = arith::MinSIOp::create(b, bits, integer((exponentBias + most) << mantissaBits));
   bits = arith::AndIOp::create(b, bits, integer(0xff << mantissaBits));
-  Value opposite = arith::SubIOp::create(b, integer((2 * bias) << mantissaBits), bits);
-  return {arith::BitcastOp::create(b, root.getType(), opposite),
-          arith::BitcastOp::create(b, root.getType(), bits)};
+  Value inverse = arith::BitcastOp::create(b, root.getType(), bits);
+  return {inverseOf(b, inverse), inverse};
 }
 
 /// One vector of columns of a panel.
 class PanelScaler {
 public:
-  PanelScaler(Emit &b, Value panels, Value panel, Value column, int64_t k)
-      : b(b), panels(panels), panel(panel), column(column), k(k) {}
+  PanelScaler(Emit &b, Value panels, Value scales, Value panel, Value column)
+      : b(b), panels(panels), scales(scales), panel(panel), column(column), k(rowWidth(scales)),
+        wide(b.vectorType().clone(b.getF64Type())) {}
 
   void emit() {
     int64_t last = winograd::kStep * winograd::steps(k);
     for (int64_t row = winograd::kStep + k; row < last; ++row)
       store(b.splat(0), b.index(row));
-    Scale scale = scaleOf(b, meanSquare());
+    Scale scale = scaleOf(b, divideRows());
     Value correction = scaleRows(scale.factor);
     for (int64_t row = 0; row < winograd::kStep; ++row)
       store(row == winograd::kInverseScale       ? scale.inverse
@@ -67,63 +76,71 @@ private:
   Value load(Value row) { return b.loadVector(panels, {panel, row, column}); }
   void store(Value x, Value row) { b.storeVector(x, panels, {panel, row, column}); }
 
-  Values forSteps(ValueRange init, function_ref<Values(Value row, ValueRange)> body) {
-    return b.loop(b.index(winograd::kStep), b.index(winograd::kStep * winograd::steps(k)),
-                  winograd::kStep, init, body);
+  Value extend(Value x) { return arith::ExtFOp::create(b, wide, x); }
+  Value narrow(Value x) { return arith::TruncFOp::create(b, b.vectorType(), x); }
+  Value wideSplat(double value) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(wide, value));
   }
 
-  Value meanSquare() {
-    Values sums = forSteps(Values(winograd::kStep, b.splat(0)), [&](Value row, ValueRange args) {
-      Values next;
-      for (auto [i, sum] : llvm::enumerate(args)) {
-        Value w = load(b.add(row, i));
-        next.push_back(emitFma(b, w, w, sum));
-      }
-      return next;
-    });
-    return b.divf(b.sumTree(sums), b.splat(k));
+  /// Row k by its scale; the root mean square of each column.
+  Value divideRows() {
+    auto divide = [&](Value at, Value sum) {
+      Value row = b.add(at, winograd::kStep);
+      Value w = b.mulf(load(row), b.broadcast(inverseOf(b, b.load(scales, at))));
+      store(w, row);
+      w = extend(w);
+      return b.addf(sum, b.mulf(w, w));
+    };
+    int64_t whole = k / winograd::kStep * winograd::kStep;
+    Values sums(winograd::kStep, wideSplat(0));
+    if (whole)
+      sums = b.loop(b.index(0), b.index(whole), winograd::kStep, sums,
+                    [&](Value first, ValueRange args) {
+                      Values next;
+                      for (auto [i, sum] : llvm::enumerate(args))
+                        next.push_back(divide(b.add(first, i), sum));
+                      return next;
+                    });
+    for (int64_t row = whole; row < k; ++row)
+      sums[row - whole] = divide(b.index(row), sums[row - whole]);
+    return narrow(math::SqrtOp::create(b, b.divf(b.sumTree(sums), wideSplat(double(k)))));
   }
 
   Value scaleRows(Value factor) {
-    VectorType wide = b.vectorType().clone(b.getF64Type());
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(wide));
-    auto extend = [&](Value x) -> Value { return arith::ExtFOp::create(b, wide, x); };
-    Values sums = forSteps({zero, zero}, [&](Value row, ValueRange args) {
-      Values w;
-      for (int64_t i = 0; i < winograd::kStep; ++i) {
-        w.push_back(b.mulf(load(b.add(row, i)), factor));
-        store(w.back(), b.add(row, i));
-      }
-      for (Value &x : w)
-        x = extend(x);
-      // Exact products.
-      return Values{b.addf(args[0], b.mulf(w[0], w[1])), b.addf(args[1], b.mulf(w[3], w[4]))};
-    });
-    return arith::TruncFOp::create(b, b.vectorType(), b.subf(sums[1], sums[0]));
+    Value zero = wideSplat(0);
+    Values sums = b.loop(b.index(winograd::kStep), b.index(winograd::kStep * winograd::steps(k)),
+                         winograd::kStep, {zero, zero}, [&](Value row, ValueRange args) {
+                           Values w;
+                           for (int64_t i = 0; i < winograd::kStep; ++i) {
+                             w.push_back(b.mulf(load(b.add(row, i)), factor));
+                             store(w.back(), b.add(row, i));
+                           }
+                           for (Value &x : w)
+                             x = extend(x);
+                           // Exact products.
+                           return Values{b.addf(args[0], b.mulf(w[0], w[1])),
+                                         b.addf(args[1], b.mulf(w[3], w[4]))};
+                         });
+    return narrow(b.subf(sums[1], sums[0]));
   }
 
   Emit &b;
-  Value panels, panel, column;
+  Value panels, scales, panel, column;
   int64_t k;
+  VectorType wide;
 };
 
 /// One row of x.
 class RowScaler {
 public:
-  RowScaler(Emit &b, Value x, Value rows, Value inverses)
-      : b(b), x(x), rows(rows), inverses(inverses), k(rowWidth(x)) {}
+  RowScaler(Emit &b, Value x, Value scales, Value rows, Value inverses)
+      : b(b), x(x), scales(scales), rows(rows), inverses(inverses), k(rowWidth(x)) {}
 
   void emit(Value at) {
     row = at;
-    Value next = b.add(row, 1);
-    Value sum = sumRow(b, k, [&](Value column, int64_t lanes, Value accumulator) {
-      b.prefetchRow(x, next, column, lanes);
-      Value v = b.loadVector(x, {row, column}, lanes);
-      return emitFma(b, v, v, accumulator);
-    });
-    Scale scale = scaleOf(b, b.divf(sum, b.scalar(k)));
+    Scale scale = scaleOf(b, rootMeanSquare());
     factor = b.broadcast(scale.factor);
-    Value correction = b.sumLanes(b.sumTree(sweep()));
+    Value correction = b.sumLanes(sweep());
     for (int64_t i = 0; i < winograd::kStep; ++i)
       b.store(i == winograd::kWeightCorrection ? b.scalar(1)
               : i == winograd::kRowCorrection  ? correction
@@ -140,57 +157,100 @@ private:
   /// Vectors after which the pairs begin in the same lanes again.
   static constexpr int64_t period = 3;
 
-  /// Scales the row; the sums of the pairs in the lanes where they begin.
-  Values sweep() {
-    Values signs, sums(period, b.splat(0));
-    for (int64_t i = 0; i < period; ++i)
-      signs.push_back(signsFrom(i * b.lanes()));
+  /// Features of their own scales.
+  Value load(Value column, int64_t count) {
+    return b.mulf(b.loadVector(x, {row, column}, count), b.loadVector(scales, column, count));
+  }
+
+  /// The root of the mean of squares. Where they leave float32's range, those of
+  /// numbers scaled into it.
+  Value rootMeanSquare() {
+    auto root = [&](Value sum) -> Value {
+      return math::SqrtOp::create(b, b.divf(sum, b.scalar(double(k))));
+    };
+    Value next = b.add(row, 1);
+    Value sum = sumRow(b, k, [&](Value column, int64_t lanes, Value accumulator) {
+      b.prefetchRow(x, next, column, lanes);
+      Value v = load(column, lanes);
+      return emitFma(b, v, v, accumulator);
+    });
+    auto above = [&](Value bound) -> Value {
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, sum, bound);
+    };
+    Value tooLarge = above(b.scalar(0x1p120)), largeEnough = above(b.scalar(0x1p-80));
+    Value outside = b.select(largeEnough, tooLarge, b.boolean(true));
+    auto choose = [&](double large, double small) {
+      return b.select(tooLarge, b.scalar(large), b.scalar(small));
+    };
+    return b
+        .ifElse(
+            outside, b.getF32Type(),
+            [&] {
+              Value scale = b.broadcast(choose(0x1p-72, 0x1p96));
+              Value scaled = sumRow(b, k, [&](Value column, int64_t lanes, Value accumulator) {
+                Value v = b.mulf(load(column, lanes), scale);
+                return emitFma(b, v, v, accumulator);
+              });
+              return Values{b.mulf(root(scaled), choose(0x1p72, 0x1p-96))};
+            },
+            [&] { return Values{root(sum)}; })
+        .front();
+  }
+
+  /// Scales the row; the correction, spread over the lanes.
+  Value sweep() {
     int64_t group = period * b.lanes(), whole = (k - 1) / group * group; // one behind each is there
+    Value sum = b.splat(0);
     if (whole)
-      sums = b.loop(b.index(0), b.index(whole), group, sums, [&](Value column, ValueRange args) {
-        Values next;
-        for (int64_t i = 0; i < period; ++i)
-          next.push_back(
-              scaleVector(b.add(column, i * b.lanes()), b.lanes(), b.lanes(), signs[i], args[i]));
-        return next;
-      });
-    for (int64_t i = 0, column = whole; column < k; ++i, column += b.lanes()) {
-      int64_t count = std::min(b.lanes(), k - column), behind = std::min(b.lanes(), k - column - 1);
-      sums[i] = scaleVector(b.index(column), count, behind, signs[i], sums[i]);
+      sum = b.loop(b.index(0), b.index(whole), group, sum, [&](Value column, ValueRange args) {
+               return Values{b.addf(args[0], scaleGroup(column, group, group))};
+             }).front();
+    return b.addf(sum, scaleGroup(b.index(whole), k - whole, k - whole - 1));
+  }
+
+  /// `count` numbers at `column` to their place; what their pairs correct. Pairs
+  /// begin at every third number, in lanes of their own, and those of one sign in
+  /// every other lane: a lane and its neighbour get half of both products.
+  Value scaleGroup(Value column, int64_t count, int64_t behind) {
+    Value products;
+    for (int64_t first = 0; first < count; first += b.lanes()) {
+      Value at = b.add(column, first);
+      int64_t here = std::min(b.lanes(), count - first);
+      Value v = b.mulf(load(at, here), factor);
+      b.storeVector(v, rows, {row, b.add(at, winograd::kStep)}, here);
+      if (int64_t next = std::min(b.lanes(), behind - first); next > 0) {
+        Value w = b.mulf(load(b.add(at, 1), next), factor);
+        v = b.mulf(v, signsFrom(first));
+        products = products ? emitFma(b, v, w, products) : b.mulf(v, w);
+      }
     }
-    return sums;
+    if (!products)
+      return b.splat(0);
+    SmallVector<int64_t> neighbours;
+    for (int64_t lane = 0; lane < b.lanes(); ++lane)
+      neighbours.push_back(lane ^ 1);
+    return b.addf(products, vector::ShuffleOp::create(b, products, products, neighbours));
   }
 
-  /// `count` lanes at `column` to their place; `sum` with the products of each
-  /// and the one behind it, of which `behind` are there.
-  Value scaleVector(Value column, int64_t count, int64_t behind, Value sign, Value sum) {
-    Value here = b.mulf(b.loadVector(x, {row, column}, count), factor);
-    b.storeVector(here, rows, {row, b.add(column, winograd::kStep)}, count);
-    if (behind == 0)
-      return sum;
-    Value next = b.mulf(b.loadVector(x, {row, b.add(column, 1)}, behind), factor);
-    return emitFma(b, b.mulf(here, sign), next, sum);
-  }
-
-  /// For the lanes from k = `first` on: -1 and 1 where a pair begins, 0 elsewhere.
+  /// For the lanes from k = `first` on: -1/2 and 1/2 where a pair begins, else 0.
   Value signsFrom(int64_t first) {
     SmallVector<float> signs;
     for (int64_t i = first; i < first + b.lanes(); ++i)
-      signs.push_back(i % winograd::kStep == 0 ? -1 : i % winograd::kStep == 3 ? 1 : 0);
+      signs.push_back(i % winograd::kStep == 0 ? -0.5f : i % winograd::kStep == 3 ? 0.5f : 0.0f);
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(b.vectorType(), ArrayRef<float>(signs)));
   }
 
   Emit &b;
-  Value x, rows, inverses, row, factor;
+  Value x, scales, rows, inverses, row, factor;
   int64_t k;
 };
 
 } // namespace
 
-void transformer::scaleWinogradPanel(Emit &b, Value panels, Value at, int64_t k) {
+void transformer::scaleWinogradPanel(Emit &b, Value panels, Value scales, Value at) {
   for (int64_t column = 0; column < rowWidth(panels); column += b.lanes())
-    PanelScaler(b, panels, at, b.index(column), k).emit();
+    PanelScaler(b, panels, scales, at, b.index(column)).emit();
 }
 
 void transformer::emitWinogradRows(Emit &b, kernel::WinogradRowsOp op) {
@@ -201,6 +261,7 @@ void transformer::emitWinogradRows(Emit &b, kernel::WinogradRowsOp op) {
   Work work = rowWork("winograd_rows", "tokens", width, 2);
   b.parallel(work, count, b.ceilDiv(count, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, count);
-    b.forEach(lower, upper, 1, [&](Value row) { RowScaler(b, x, rows, inverses).emit(row); });
+    RowScaler scaler(b, x, op.getScales(), rows, inverses);
+    b.forEach(lower, upper, 1, [&](Value row) { scaler.emit(row); });
   });
 }
