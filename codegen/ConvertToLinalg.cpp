@@ -126,7 +126,7 @@ private:
     if (auto it = pending.find(op); it != pending.end())
       return finish(op, {linear(it->second)});
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp, SinusoidalTableOp,
+        .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp,
               EmbeddingLayerNormOp, LayerNormOp, ResidualLayerNormOp, SplitOp, AttentionOp,
               ActivationOp, kernel::EstimatedOp, func::CallOp, func::ReturnOp>(
             [&](auto typed) { return lower(typed); })
@@ -142,9 +142,9 @@ private:
     return finish(op, {op.getX()});
   }
 
-  /// Upstream ops, parameters: as they are.
+  /// Upstream ops, parameters and constant tables: as they are.
   LogicalResult keep(Operation *op) {
-    if (isa<TransformerDialect>(op->getDialect()) && !isa<GetParameterOp>(op))
+    if (isa<TransformerDialect>(op->getDialect()) && !isa<GetParameterOp, SinusoidalTableOp>(op))
       return op->emitOpError(
           "cannot be lowered to linalg; run transformer-expand-composites first");
     for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
@@ -228,13 +228,6 @@ private:
   LogicalResult lower(EmbeddingOp op) {
     return finish(op, {embed(op.getIds(), op.getTable(), {}, {op.getScale().convertToDouble()},
                              b.getF64FloatAttr(0), false, false)});
-  }
-
-  LogicalResult lower(SinusoidalTableOp op) {
-    Value out = tensor::EmptyOp::create(b, op.getType(), ValueRange{});
-    auto table = kernel::SinusoidalTableOp::create(b, TypeRange{op.getType()}, ValueRange{out},
-                                                   op.getLayout());
-    return finish(op, table.getResults());
   }
 
   LogicalResult lower(EmbeddingLayerNormOp op) {
@@ -368,7 +361,7 @@ struct ConvertTransformerToLinalgPass
       return signalPassFailure();
     WalkResult left = module.walk([](Operation *op) {
       if (isa<TransformerDialect>(op->getDialect()) &&
-          !isa<GetParameterOp, ParameterOp, PreparedOp>(op)) {
+          !isa<GetParameterOp, ParameterOp, PreparedOp, SinusoidalTableOp>(op)) {
         op->emitOpError("is left after the lowering to linalg");
         return WalkResult::interrupt();
       }

@@ -96,6 +96,15 @@ void separateWeights(kernel::WinogradScalesOp op) {
   op.getWeightsMutable().assign(weights);
 }
 
+void lowerTable(SinusoidalTableOp op) {
+  OpBuilder b(op);
+  Value out = tensor::EmptyOp::create(b, op.getLoc(), op.getType(), ValueRange{});
+  auto table = kernel::SinusoidalTableOp::create(b, op.getLoc(), TypeRange{op.getType()},
+                                                 ValueRange{out}, op.getLayout());
+  op.replaceAllUsesWith(table.getResult(0));
+  op.erase();
+}
+
 struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPreparePass> {
   using Base::Base;
   void runOnOperation() override {
@@ -110,10 +119,9 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
       if (failed(replacePack(rewriter, pack)))
         return signalPassFailure();
     module.walk(separateWeights);
+    module.walk(lowerTable);
     for (Operation *op : functions) {
       auto function = cast<func::FuncOp>(op);
-      if (failed(lowerSinusoids(function)))
-        return signalPassFailure();
       RewritePatternSet patterns(&getContext());
       tensor::populateDecomposeTensorConcatPatterns(patterns);
       linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *) { return true; });
@@ -121,19 +129,6 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
         return signalPassFailure();
       passDestination(function);
     }
-  }
-
-private:
-  LogicalResult lowerSinusoids(func::FuncOp function) {
-    function.walk([](SinusoidalTableOp op) {
-      OpBuilder b(op);
-      Value out = tensor::EmptyOp::create(b, op.getLoc(), op.getType(), ValueRange{});
-      auto table = kernel::SinusoidalTableOp::create(b, op.getLoc(), TypeRange{op.getType()},
-                                                     ValueRange{out}, op.getLayout());
-      op.replaceAllUsesWith(table.getResult(0));
-      op.erase();
-    });
-    return success();
   }
 };
 

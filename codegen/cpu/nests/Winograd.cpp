@@ -253,6 +253,23 @@ void transformer::scaleWinogradPanel(Emit &b, Value panels, Value scales, Value 
     PanelScaler(b, panels, scales, at, b.index(column)).emit();
 }
 
+/// Where the panels were not packed for it alone.
+void transformer::emitWinogradPanels(Emit &b, kernel::WinogradPanelsOp op) {
+  Value source = op.getPanels(), scales = op.getScales();
+  Value panels = memref::CollapseShapeOp::create(b, op.getOuts()[0],
+                                                 ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
+  int64_t count = cast<MemRefType>(source.getType()).getDimSize(0), columns = rowWidth(source);
+  std::string k = std::to_string(rowWidth(scales));
+  Work work{"winograd_panels " + k, "K=" + k, {}};
+  work.fixedBytes = 2 * count * rowWidth(scales) * rowBytes(columns);
+  b.parallel(work, {}, b.index(count), [&](Value panel) {
+    b.forEach(b.index(0), b.index(rowWidth(scales)), 1, [&](Value row) {
+      copyRow(b, columns, source, {panel, row}, panels, {panel, b.add(row, winograd::kStep)});
+    });
+    scaleWinogradPanel(b, panels, scales, panel);
+  });
+}
+
 void transformer::emitWinogradRows(Emit &b, kernel::WinogradRowsOp op) {
   Value x = op.getX(), inverses = op.getOuts()[1], count = b.dim(x, 0);
   Value rows = memref::CollapseShapeOp::create(b, op.getOuts()[0],
