@@ -34,8 +34,8 @@ struct SequenceBuffers {
 /// Rewrites one function in destination-passing style.
 class FunctionConverter {
 public:
-  FunctionConverter(func::FuncOp function, int64_t panelColumns, bool winograd)
-      : function(function), panelColumns(panelColumns), winograd(winograd),
+  FunctionConverter(func::FuncOp function, int64_t panelColumns, int64_t winogradLeastK)
+      : function(function), panelColumns(panelColumns), winogradLeastK(winogradLeastK),
         b(function.getLoc(), OpBuilder(function.getContext())) {}
 
   LogicalResult run() {
@@ -134,7 +134,9 @@ private:
   }
 
   Value linear(LinearChain chain) {
-    return emitLinear(b, chain, panelColumns, winograd, squares.lookup(chain.linear.getX()));
+    Value x = chain.linear.getX();
+    bool winograd = winogradLeastK && widthOf(x) >= winogradLeastK;
+    return emitLinear(b, chain, panelColumns, winograd, squares.lookup(x));
   }
 
   LogicalResult lower(kernel::EstimatedOp op) {
@@ -336,7 +338,7 @@ private:
 
   func::FuncOp function;
   int64_t panelColumns;
-  bool winograd;
+  int64_t winogradLeastK; // 0: none
   ImplicitLocOpBuilder b;
   DenseMap<Value, SequenceBuffers> sequences;
   DenseMap<Value, Value> squares; // of rows, estimated
@@ -353,7 +355,7 @@ struct ConvertTransformerToLinalgPass
     countFlops(module);
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() &&
-          failed(FunctionConverter(function, panelColumns, winograd).run()))
+          failed(FunctionConverter(function, panelColumns, winogradLeastK).run()))
         return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);

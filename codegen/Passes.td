@@ -45,8 +45,8 @@ def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp
     weight (moved to load time by `transformer-hoist-parameters`), a contraction
     over `[T, N / NR, NR, K]` and one elementwise epilogue that holds the bias
     and, where the dialect shows them behind the linear, the activation and the
-    residual. The order of the contraction's sum depends on K alone. With
-    `winograd` the panels go through `transformer_kernel.winograd_panels`, x
+    residual. The order of the contraction's sum depends on K alone. From
+    `winograd-least-k` on the panels go through `transformer_kernel.winograd_panels`, x
     through `winograd_rows`, the contraction sums six products a step of which
     four are two pairs, and the epilogue undoes the scales (`codegen/Winograd.h`).
 
@@ -55,7 +55,8 @@ def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp
   }];
   let options = [Option<"panelColumns", "panel-columns", "int64_t", "16",
                         "Columns of a weight panel (NR): f32 elements in a row of the register tile">,
-                 Option<"winograd", "winograd", "bool", "false", "Linear layers by Winograd's inner product">];
+                 Option<"winogradLeastK", "winograd-least-k", "int64_t", "0",
+                        "Least inputs K of linear layers by Winograd's inner product; 0: none">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::transformer::kernel::KernelDialect"];
 }

@@ -30,7 +30,7 @@ void mlir::transformer::buildLinalgPipeline(OpPassManager &manager, const CpuTar
     manager.addPass(createEstimateSquares());
   ConvertTransformerToLinalgOptions options;
   options.panelColumns = target.linearColumns();
-  options.winograd = target.winograd;
+  options.winogradLeastK = target.winograd ? target.winogradLeastK : 0;
   manager.addPass(createConvertTransformerToLinalg(options));
   addCleanUp(manager);
   manager.addPass(createHoistParametersPass());

@@ -95,6 +95,8 @@ llvm::Expected<CpuTarget> mlir::transformer::cpuTarget(StringRef name) {
   }
   if (native)
     readCaches(target);
+  if (winograd)
+    target.winogradLeastK = 1;
   if (arch == "aarch64" || (arch == "native" && host.isAArch64())) {
     target.triple = host.isAArch64() ? host.str() : "aarch64-unknown-linux-gnu";
     setAArch64(target);

@@ -27,6 +27,9 @@ struct CpuTarget {
   /// Linear layers by Winograd's inner product (Winograd.h): additions have pipes
   /// of their own beside the multiply-adds, and there are registers for it.
   bool winograd = false;
+  /// Of at least so many inputs K. Shorter sums are one block of a pair's or a
+  /// product's additions either way, of which those of pairs round more.
+  int64_t winogradLeastK = 128;
 
   /// Vectors in a row of the register tile.
   int64_t tileVectors() const { return 2; }
@@ -46,7 +49,7 @@ struct CpuTarget {
 /// The description of `arch`: "native", an x86-64 level ("x86-64", "x86-64-v2",
 /// "x86-64-v3", "x86-64-v4"), "aarch64", or an LLVM CPU name of this machine's
 /// architecture; behind each, "/native": with tiles for this machine's caches
-/// and pipes, "/winograd" or "/no-winograd": linear layers by Winograd's inner
+/// and pipes, "/winograd" or "/no-winograd": all linear layers by Winograd's inner
 /// product or by multiply-adds alone, whatever the CPU. Error: an unknown name.
 llvm::Expected<CpuTarget> cpuTarget(llvm::StringRef name);
 

@@ -1,6 +1,6 @@
-// RUN: transformer-opt %s --transformer-to-linalg="winograd=true" | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg="winograd-least-k=7" | FileCheck %s
 // DEFINE: %{arch} =
-// DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg="winograd=true" --canonicalize --transformer-cpu-lower-prepare --transformer-cpu-tile-linear=arch=%{arch} --transformer-cpu-vectorize-linear
+// DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg="winograd-least-k=7" --canonicalize --transformer-cpu-lower-prepare --transformer-cpu-tile-linear=arch=%{arch} --transformer-cpu-vectorize-linear
 // REDEFINE: %{arch} = znver4
 // RUN: %{tile} | FileCheck %s --check-prefixes=TILE,WIDE
 // REDEFINE: %{arch} = x86-64-v3/winograd
@@ -74,4 +74,13 @@ func.func @estimated(%x: tensor<?x7xf32>, %s: tensor<7xf32>, %w: tensor<32x7xf32
   %0 = transformer_kernel.estimated %x squares(%s) : tensor<?x7xf32>, tensor<7xf32>
   %1 = transformer.linear %0, %w out_in : tensor<?x7xf32>, tensor<32x7xf32> -> tensor<?x32xf32>
   return %1 : tensor<?x32xf32>
+}
+
+// Fewer inputs: multiply-adds.
+// CHECK-LABEL: @short(
+// CHECK-NOT: winograd
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%{{.*}}, %{{.*}} : tensor<?x6xf32>, tensor<2x6x16xf32>)
+func.func @short(%x: tensor<?x6xf32>, %w: tensor<32x6xf32>) -> tensor<?x32xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x6xf32>, tensor<32x6xf32> -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
 }

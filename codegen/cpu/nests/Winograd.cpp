@@ -2,11 +2,9 @@
 //
 // Both sides go through two sweeps: the sum of squares, whose root's exponent is the
 // scale, and then scaling and the corrections in one. Squares and corrections of
-// weights are summed in double precision. Corrections of a row are summed by
-// lanes, each a difference of two products, so that rows of one sign do not add
-// up; its squares are summed again, and scaled, should they leave float32's range.
-// The first sweep over a row fetches the next one, part of which the other core
-// has just written.
+// weights and corrections of rows are summed in double precision; squares of a row
+// are summed again, and scaled, should they leave float32's range. The first sweep
+// over a row fetches the next one, part of which the other core has just written.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Winograd.h"
@@ -140,7 +138,7 @@ public:
     row = at;
     Scale scale = scaleOf(b, rootMeanSquare());
     factor = b.broadcast(scale.factor);
-    Value correction = b.sumLanes(sweep());
+    Value correction = arith::TruncFOp::create(b, b.getF32Type(), b.sumLanes(sweep()));
     for (int64_t i = 0; i < winograd::kStep; ++i)
       b.store(i == winograd::kWeightCorrection ? b.scalar(1)
               : i == winograd::kRowCorrection  ? correction
@@ -154,8 +152,8 @@ public:
   }
 
 private:
-  /// Vectors after which the pairs begin in the same lanes again.
-  static constexpr int64_t period = 3;
+  /// A pair begins at every third k, so in the same lanes again after three vectors.
+  static constexpr int64_t period = winograd::kStep / 2;
 
   /// Features of their own scales.
   Value load(Value column, int64_t count) {
@@ -197,48 +195,49 @@ private:
         .front();
   }
 
-  /// Scales the row; the correction, spread over the lanes.
+  /// Scales the row; the correction, f64, spread over the lanes.
   Value sweep() {
     int64_t group = period * b.lanes(), whole = (k - 1) / group * group; // one behind each is there
-    Value sum = b.splat(0);
+    VectorType wide = b.vectorType().clone(b.getF64Type());
+    Value sum = arith::ConstantOp::create(b, b.getZeroAttr(wide));
     if (whole)
-      sum = b.loop(b.index(0), b.index(whole), group, sum, [&](Value column, ValueRange args) {
-               return Values{b.addf(args[0], scaleGroup(column, group, group))};
-             }).front();
-    return b.addf(sum, scaleGroup(b.index(whole), k - whole, k - whole - 1));
+      sum = b.loop(b.index(0), b.index(whole), group, sum,
+                   [&](Value column, ValueRange args) {
+                     return Values{scaleGroup(column, group, group, args[0])};
+                   })
+                .front();
+    return scaleGroup(b.index(whole), k - whole, k - whole - 1, sum);
   }
 
-  /// `count` numbers at `column` to their place; what their pairs correct. Pairs
-  /// begin at every third number, in lanes of their own, and those of one sign in
-  /// every other lane: a lane and its neighbour get half of both products.
-  Value scaleGroup(Value column, int64_t count, int64_t behind) {
-    Value products;
-    for (int64_t first = 0; first < count; first += b.lanes()) {
-      Value at = b.add(column, first);
-      int64_t here = std::min(b.lanes(), count - first);
+  /// `count` numbers at `column` to their place; `sum` with the products of each
+  /// third one and the one behind it, of which `behind` are there. Over a period
+  /// they fall into lanes of their own.
+  Value scaleGroup(Value column, int64_t count, int64_t behind, Value sum) {
+    Value first = b.splat(0), second = first;
+    for (int64_t i = 0; i < count; i += b.lanes()) {
+      Value at = b.add(column, i);
+      int64_t here = std::min(b.lanes(), count - i);
       Value v = b.mulf(load(at, here), factor);
       b.storeVector(v, rows, {row, b.add(at, winograd::kStep)}, here);
-      if (int64_t next = std::min(b.lanes(), behind - first); next > 0) {
-        Value w = b.mulf(load(b.add(at, 1), next), factor);
-        v = b.mulf(v, signsFrom(first));
-        products = products ? emitFma(b, v, w, products) : b.mulf(v, w);
+      if (int64_t next = std::min(b.lanes(), behind - i); next > 0) {
+        Value begins = lanesWhere<bool>([&](int64_t lane) { return (i + lane) % period == 0; });
+        first = b.select(begins, v, first);
+        second = b.select(begins, b.mulf(load(b.add(at, 1), next), factor), second);
       }
     }
-    if (!products)
-      return b.splat(0);
-    SmallVector<int64_t> neighbours;
-    for (int64_t lane = 0; lane < b.lanes(); ++lane)
-      neighbours.push_back(lane ^ 1);
-    return b.addf(products, vector::ShuffleOp::create(b, products, products, neighbours));
+    // Pairs that are subtracted begin at even k.
+    Value signs = lanesWhere<float>([](int64_t lane) { return lane % 2 ? 1.0f : -1.0f; });
+    auto extend = [&](Value of) -> Value { return arith::ExtFOp::create(b, sum.getType(), of); };
+    return b.addf(sum, b.mulf(extend(b.mulf(first, signs)), extend(second))); // an exact product
   }
 
-  /// For the lanes from k = `first` on: -1/2 and 1/2 where a pair begins, else 0.
-  Value signsFrom(int64_t first) {
-    SmallVector<float> signs;
-    for (int64_t i = first; i < first + b.lanes(); ++i)
-      signs.push_back(i % winograd::kStep == 0 ? -0.5f : i % winograd::kStep == 3 ? 0.5f : 0.0f);
+  template <typename T> Value lanesWhere(function_ref<T(int64_t)> value) {
+    SmallVector<T> values;
+    for (int64_t lane = 0; lane < b.lanes(); ++lane)
+      values.push_back(value(lane));
+    Type element = std::is_same_v<T, bool> ? Type(b.getI1Type()) : b.getF32Type();
     return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(b.vectorType(), ArrayRef<float>(signs)));
+        b, DenseElementsAttr::get(b.vectorType().clone(element), ArrayRef<T>(values)));
   }
 
   Emit &b;
