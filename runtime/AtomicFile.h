@@ -2,13 +2,20 @@
 #ifndef TRANSFORMER_RUNTIME_ATOMICFILE_H
 #define TRANSFORMER_RUNTIME_ATOMICFILE_H
 
+#include "runtime/FilesInUse.h"
+
 #include <cstddef>
 #include <string>
 
 namespace transformer::runtime {
 
-/// Writes a file under a temporary name beside `path` and renames it on commit. Without a commit
-/// nothing remains. A `path` that is no regular file (/dev/stdout, a pipe) is written directly.
+/// Writes a file that appears at `path` on commit; without a commit nothing remains, whatever ends
+/// the process. Until then the file has no name, where the file system can do that (O_TMPFILE);
+/// else a random one in the folder of `path`, which a process that is killed leaves behind.
+///
+/// A file that is there is replaced, and the new one gets its permissions; a symbolic link stays,
+/// and the file that it leads to is replaced. What is no regular file (a pipe, a device) or no file
+/// of its own (/dev/stdout) is written directly.
 class AtomicFile {
 public:
   /// Throws Error when the folder cannot be written.
@@ -21,16 +28,24 @@ public:
   void write(const void *data, size_t size);
   void write(const std::string &text) { write(text.data(), text.size()); }
 
-  /// Closes and renames to `path`.
+  /// Closes the file, which then stands at `path`.
   void commit();
 
 private:
-  std::string path, temporary;
+  enum Name { None, Random, Own }; // of the file being written
+
+  bool openUnnamed();
+  void openRandom();
+  void nameRandomly();
+  bool moveToPath();
+  [[noreturn]] void failToWrite(int problem) const;
+
+  std::string path, target; // target: `path` without symbolic links
+  Name name = Own;
+  std::string temporary; // its path while it has a random name
+  FileInUse removal;     // of `temporary`
   int file = -1;
 };
-
-/// The contents of a small text file. Throws Error naming `path`.
-std::string readTextFile(const std::string &path);
 
 } // namespace transformer::runtime
 

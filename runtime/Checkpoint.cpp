@@ -1,11 +1,9 @@
 //===- Checkpoint.cpp - the weights of a model ----------------------------===//
 #include "runtime/Checkpoint.h"
 
-#include "runtime/AtomicFile.h"
 #include "runtime/Error.h"
+#include "runtime/Json.h"
 #include "runtime/Profile.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cstring>
 #include <fcntl.h>
@@ -31,7 +29,7 @@ bool endsWith(const std::string &text, const std::string &end) {
 
 /// The names of the files that an index lists.
 std::set<std::string> shardNames(const std::string &path) {
-  auto index = nlohmann::json::parse(readTextFile(path), nullptr, /*allow_exceptions=*/false);
+  Json index = parseJson(path, MappedFile(path).text());
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
     fail("{}: not an index of a sharded checkpoint: no \"weight_map\"", path);
   std::set<std::string> names;
@@ -127,6 +125,11 @@ Checkpoint Checkpoint::openEmbedded(const std::string &path, EmbeddedWeights whe
   result.directory = parentFolder(path);
   result.shards.push_back(std::make_unique<SafetensorsFile>(path, where.offset, where.size));
   return result;
+}
+
+void Checkpoint::checkUnchanged() const {
+  for (const auto &shard : shards)
+    shard->bytes().checkUnchanged();
 }
 
 std::optional<Checkpoint::Found> Checkpoint::find(const std::string &tensor) const {

@@ -46,6 +46,9 @@ public:
 
   const std::vector<std::unique_ptr<SafetensorsFile>> &files() const { return shards; }
 
+  /// Throws Error when one of the files has been written to since it was opened.
+  void checkUnchanged() const;
+
 private:
   std::string name, directory;
   std::vector<std::unique_ptr<SafetensorsFile>> shards;

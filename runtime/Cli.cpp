@@ -2,6 +2,7 @@
 #include "runtime/Cli.h"
 
 #include "runtime/Error.h"
+#include "runtime/FilesInUse.h"
 #include "runtime/Profile.h"
 #include "runtime/Session.h"
 #include "runtime/ThreadPool.h"
@@ -45,13 +46,18 @@ void addCommon(CLI::App &app, Session &session) {
                  "Write where the time went as Chrome trace events (open in ui.perfetto.dev)");
 }
 
+std::vector<std::string> subcommands(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
 /// CLI11 would only say that a subcommand is required.
-void checkSubcommand(CLI::App &app, int argc, char **argv) {
+void checkSubcommand(const CLI::App &app, int argc, char **argv) {
   if (argc < 1 || argv[0][0] == '-')
     return;
-  std::vector<std::string> names;
-  for (CLI::App *command : app.get_subcommands({}))
-    names.push_back(command->get_name());
+  std::vector<std::string> names = subcommands(app);
   if (std::find(names.begin(), names.end(), argv[0]) == names.end())
     fail("unknown subcommand \"{}\", expected one of: {}", printable(argv[0], 60),
          fmt::join(names, ", "));
@@ -72,6 +78,7 @@ void runCommand(Session &session) {
 } // namespace
 
 int guarded(const std::function<int()> &body) {
+  handleSignals();
   try {
     return body();
   } catch (const std::bad_alloc &) {
@@ -97,7 +104,7 @@ int commandLine(int argc, char **argv, const tr_module &abi, const std::string &
     app.footer(fmt::format(fmt::runtime(footer), name));
     app.set_version_flag("--version", fmt::format("transformer-mlir {} (module made by {})",
                                                   version, description.producer));
-    app.require_subcommand(1);
+    app.require_subcommand(0, 1);
     app.fallthrough();
     addCommon(app, session);
     addRun(app, session);
@@ -123,6 +130,8 @@ int commandLine(int argc, char **argv, const tr_module &abi, const std::string &
     } catch (const CLI::ParseError &problem) {
       fail("{}\ntry {} --help", printable(problem.what(), 300), name);
     }
+    if (!session.command)
+      fail("no subcommand, expected one of: {}", fmt::join(subcommands(app), ", "));
     runCommand(session);
     return 0;
   });

@@ -19,8 +19,8 @@ extern const char *const version;
 int commandLine(int argc, char **argv, const tr_module &module, const std::string &name,
                 const std::string &image);
 
-/// Calls `body`; prints an Error (or a lack of memory) on stderr in at most three lines and returns
-/// 1, else what `body` returns.
+/// Calls `body` with the handlers of FilesInUse.h; prints an Error (or a lack of memory) on stderr
+/// in at most three lines and returns 1, else what `body` returns.
 int guarded(const std::function<int()> &body);
 
 } // namespace transformer::runtime

@@ -1,13 +1,12 @@
 //===- CliEmbed.cpp - the subcommand embed --------------------------------===//
 #include "runtime/Embedder.h"
 #include "runtime/Error.h"
+#include "runtime/Json.h"
 #include "runtime/Npy.h"
 #include "runtime/Profile.h"
 #include "runtime/Safetensors.h"
 #include "runtime/Session.h"
 #include "runtime/TensorFiles.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -28,9 +27,7 @@ std::string jsonLines(const std::vector<std::string> &texts, const Tensor &vecto
   int64_t width = vectors.shape()[1];
   for (size_t i = 0; i < texts.size(); ++i) {
     const float *row = vectors.data<float>() + static_cast<int64_t>(i) * width;
-    auto text =
-        nlohmann::json(texts[i]).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    result += fmt::format("{{\"text\": {}, \"embedding\": [{}]}}\n", text,
+    result += fmt::format("{{\"text\": {}, \"embedding\": [{}]}}\n", jsonText(texts[i]),
                           fmt::join(row, row + width, ", "));
   }
   return result;

@@ -15,7 +15,11 @@ std::string printable(const std::string &text, size_t maxLength) {
 }
 
 std::string shapeText(const std::vector<int64_t> &shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
+  constexpr size_t most = 16;
+  if (shape.size() <= most)
+    return fmt::format("[{}]", fmt::join(shape, ", "));
+  return fmt::format("[{}, ... {} sizes]", fmt::join(shape.begin(), shape.begin() + most, ", "),
+                     shape.size());
 }
 
 } // namespace transformer::runtime

@@ -33,7 +33,7 @@ template <typename... Args>
 /// would disturb a terminal.
 std::string printable(const std::string &text, size_t maxLength = 120);
 
-/// "[2, 128]".
+/// "[2, 128]"; of a long shape the first sizes and how many there are.
 std::string shapeText(const std::vector<int64_t> &shape);
 
 } // namespace transformer::runtime

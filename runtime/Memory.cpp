@@ -74,71 +74,78 @@ void *Arena::reserve(size_t size) {
 }
 
 MappedFile::MappedFile(const std::string &path, uint64_t offset, uint64_t size) {
-  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
+  state.path = path;
+  try {
+    map(offset, size);
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+void MappedFile::map(uint64_t offset, uint64_t size) {
+  const std::string &path = state.path;
+  // Without O_NONBLOCK a pipe would be waited for; reading regular files it changes nothing.
+  state.file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (state.file < 0)
     fail("{}: cannot open: {}", path, std::strerror(errno));
   struct stat status;
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(file);
+  if (fstat(state.file, &status) != 0 || !S_ISREG(status.st_mode))
     fail("{}: not a regular file", path);
-  }
-  total = static_cast<uint64_t>(status.st_size);
-  changed = int64_t(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
-  if (offset > total || (size != npos && size > total - offset)) {
-    close(file);
+  state.version = currentVersion();
+  uint64_t total = state.version.size;
+  if (offset > total || (size != npos && size > total - offset))
     fail("{}: truncated: expected {} bytes from offset {}, the file has {}", path, size, offset,
          total);
-  }
-  bytes = size == npos ? total - offset : size;
-  skip = offset % pageSize();
-  if (bytes == 0) {
-    close(file);
-    base = nullptr;
-    skip = 0;
+  state.bytes = size == npos ? total - offset : size;
+  if (state.bytes == 0)
     return;
-  }
-  void *map =
-      mmap(nullptr, bytes + skip, PROT_READ, MAP_PRIVATE, file, static_cast<off_t>(offset - skip));
-  int problem = errno;
-  close(file);
+  uint64_t skip = offset % pageSize();
+  void *map = mmap(nullptr, state.bytes + skip, PROT_READ, MAP_PRIVATE, state.file,
+                   static_cast<off_t>(offset - skip));
   if (map == MAP_FAILED)
-    fail("{}: cannot map: {}", path, std::strerror(problem));
-  base = static_cast<char *>(map);
+    fail("{}: cannot map: {}", path, std::strerror(errno));
+  state.base = static_cast<char *>(map);
+  state.skip = skip;
+  state.use = FileInUse::mapped(path, map, state.bytes + skip);
 }
 
-MappedFile::MappedFile(MappedFile &&other) noexcept
-    : base(std::exchange(other.base, nullptr)), skip(std::exchange(other.skip, 0)),
-      bytes(std::exchange(other.bytes, 0)), total(std::exchange(other.total, 0)),
-      changed(std::exchange(other.changed, 0)) {}
+MappedFile::~MappedFile() { release(); }
 
-MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
-  std::swap(base, other.base);
-  std::swap(skip, other.skip);
-  std::swap(bytes, other.bytes);
-  std::swap(total, other.total);
-  std::swap(changed, other.changed);
-  return *this;
+void MappedFile::release() {
+  state.use = {}; // before something else can be mapped there
+  if (state.base)
+    munmap(state.base, state.bytes + state.skip);
+  if (state.file >= 0)
+    close(state.file);
 }
 
-MappedFile::~MappedFile() {
-  if (base)
-    munmap(base, bytes + skip);
+MappedFile::Version MappedFile::currentVersion() const {
+  struct stat status = {};
+  fstat(state.file, &status);
+  return {static_cast<uint64_t>(status.st_size),
+          int64_t(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+void MappedFile::checkUnchanged() const {
+  if (state.file >= 0 && currentVersion() != state.version)
+    fail("{}: changed while it was in use", state.path);
 }
 
 Pages MappedFile::pages(uint64_t begin, uint64_t length) const {
-  if (!base || length == 0)
+  if (!state.base || length == 0)
     return {};
-  uint64_t page = pageSize();
+  uint64_t page = pageSize(), skip = state.skip;
   uint64_t first = (skip + begin + page - 1) / page * page;
   uint64_t last = skip + begin + length;
   // The file's last page is whole even if its bytes are not.
-  last = last == skip + bytes ? (last + page - 1) / page * page : last / page * page;
-  return first < last ? Pages{base + first, last - first} : Pages{};
+  last = last == skip + state.bytes ? (last + page - 1) / page * page : last / page * page;
+  return first < last ? Pages{state.base + first, last - first} : Pages{};
 }
 
 void MappedFile::preferHugePages() const {
-  if (base)
-    madvise(base, bytes + skip, MADV_HUGEPAGE);
+  if (state.base)
+    madvise(state.base, state.bytes + state.skip, MADV_HUGEPAGE);
 }
 
 void releasePages(Pages pages) {

@@ -2,9 +2,13 @@
 #ifndef TRANSFORMER_RUNTIME_MEMORY_H
 #define TRANSFORMER_RUNTIME_MEMORY_H
 
+#include "runtime/FilesInUse.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace transformer::runtime {
 
@@ -59,24 +63,34 @@ struct Pages {
 /// but they no longer count as this process' memory.
 void releasePages(Pages pages);
 
-/// A file, or a part of it, mapped read-only. Movable.
+/// A file, or a part of it, mapped read-only. Movable. The command line ends with exit code 1 and a
+/// line that names the file where a page of it cannot be read any more (FilesInUse.h).
 class MappedFile {
 public:
   MappedFile() = default;
   /// Maps `size` bytes from `offset` (any offset), or all that follow with size = npos.
-  /// Throws Error (naming the path) when the file cannot be read or is shorter.
+  /// Throws Error (naming the path) when the file cannot be read, is shorter or is no regular file:
+  /// a pipe is not waited for.
   explicit MappedFile(const std::string &path, uint64_t offset = 0, uint64_t size = npos);
-  MappedFile(MappedFile &&other) noexcept;
-  MappedFile &operator=(MappedFile &&other) noexcept;
+  MappedFile(MappedFile &&other) noexcept : state(std::exchange(other.state, {})) {}
+  MappedFile &operator=(MappedFile &&other) noexcept {
+    std::swap(state, other.state);
+    return *this;
+  }
   ~MappedFile();
 
-  const char *data() const { return base + skip; }
-  uint64_t size() const { return bytes; }
+  const char *data() const { return state.base + state.skip; }
+  uint64_t size() const { return state.bytes; }
+  std::string_view text() const { return {data(), size()}; }
 
   /// Of the whole file, when it was opened: its size, and when it was changed last, in nanoseconds
   /// since 1970.
-  uint64_t fileSize() const { return total; }
-  int64_t modified() const { return changed; }
+  uint64_t fileSize() const { return state.version.size; }
+  int64_t modified() const { return state.version.modified; }
+
+  /// Throws Error when the file is not as it was when it was opened: what was read from it since
+  /// may be of both. One that has been replaced, rather than written to, is as it was.
+  void checkUnchanged() const;
 
   /// The whole pages inside [begin, begin + length) of data().
   Pages pages(uint64_t begin, uint64_t length) const;
@@ -87,11 +101,27 @@ public:
   static constexpr uint64_t npos = ~uint64_t(0);
 
 private:
-  char *base = nullptr;
-  uint64_t skip = 0; // from the page boundary to the offset asked for
-  uint64_t bytes = 0;
-  uint64_t total = 0; // of the file
-  int64_t changed = 0;
+  struct Version {
+    uint64_t size = 0;
+    int64_t modified = 0;
+    bool operator==(const Version &) const = default;
+  };
+
+  struct State {
+    std::string path;
+    int file = -1;
+    Version version;
+    char *base = nullptr;
+    uint64_t skip = 0; // from the page boundary to the offset asked for
+    uint64_t bytes = 0;
+    FileInUse use;
+  };
+
+  Version currentVersion() const;
+  void map(uint64_t offset, uint64_t size);
+  void release();
+
+  State state;
 };
 
 } // namespace transformer::runtime

@@ -86,6 +86,7 @@ void Program::execute(Call &call) {
     fail("{}: entry {} asks for {} bytes of scratch memory", code->path(), call.entry->name, bytes);
   function.call(parameters.slots(), io.data(), arena.reserve(static_cast<size_t>(bytes)));
   tr_scope(nullptr);
+  parameters.checkUnchanged();
 }
 
 TensorMap Program::run(const std::string &entry, TensorMap inputs) {

@@ -75,7 +75,8 @@ public:
   /// outputs. Throws Error that names the input.
   Call prepare(const std::string &entry, TensorMap inputs) const;
 
-  /// Runs a prepared call; its outputs are overwritten.
+  /// Runs a prepared call; its outputs are overwritten. Throws Error when the files of the weights
+  /// have been written to since they were opened: nobody knows what of them was read.
   void execute(Call &call);
 
   /// prepare and execute; the outputs by name.

@@ -42,6 +42,9 @@ public:
   /// Writes the file; it appears whole or not at all. Throws Error when it cannot be written.
   void write(const char *tensors) const;
 
+  /// Throws Error when the file is mapped and has been written to since.
+  void checkUnchanged() const { mapped.checkUnchanged(); }
+
   /// Why there is no data(): "there was none", "it belonged to another program", ...
   const std::string &reason() const { return why; }
 

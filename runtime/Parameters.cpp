@@ -163,6 +163,12 @@ void Parameters::finishUse(size_t index, PageWork &work) {
   work.release(item.found.file->pages(*item.found.view));
 }
 
+void Parameters::checkUnchanged() const {
+  weights.checkUnchanged();
+  if (packed)
+    packed->checkUnchanged();
+}
+
 void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   const Description &description = module->description();
   size_t total = 0;
@@ -183,6 +189,7 @@ void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   runPrepare(arena);
   if (!packed)
     return;
+  weights.checkUnchanged(); // or the file would hold what no weights file has held
   try {
     ProfileScope scope("write packed weights");
     packed->write(preparedMemory.data());

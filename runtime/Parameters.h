@@ -30,6 +30,9 @@ public:
   const void *const *slots() const { return table.data(); }
   const Checkpoint &checkpoint() const { return weights; }
 
+  /// Throws Error when a file that is in use has been written to since it was opened.
+  void checkUnchanged() const;
+
   /// What became of the file of packed weights: a line for the user, empty when it was used.
   const std::string &notice() const { return message; }
 

@@ -1,8 +1,7 @@
 //===- ProfileTrace.cpp - a profile as Chrome's trace events --------------===//
 #include "runtime/Error.h"
+#include "runtime/Json.h"
 #include "runtime/ProfileRecord.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -13,10 +12,6 @@ struct Event {
   std::string name, arguments; // arguments: the inside of a JSON object
   int64_t begin, end;
 };
-
-std::string quoted(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 /// The shape with each {} replaced by the amount that it stands for.
 std::string shapeOf(const LoopRecord &loop) {
@@ -36,7 +31,7 @@ std::string shapeOf(const LoopRecord &loop) {
 /// What the spans of a loop have in common.
 std::string description(const LoopRecord &loop, size_t thread, int64_t taken) {
   return fmt::format("\"layer\": {}, \"shape\": {}, \"thread\": {}, \"tasks\": {}, \"taken\": {}",
-                     quoted(loop.layer ? loop.layer : ""), quoted(shapeOf(loop)), thread,
+                     jsonText(loop.layer ? loop.layer : ""), jsonText(shapeOf(loop)), thread,
                      loop.tasks, taken);
 }
 
@@ -70,7 +65,7 @@ void writeThread(std::string &text, size_t thread, std::vector<Event> events) {
     int64_t duration = event.end - event.begin;
     text += fmt::format(",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": {}, "
                         "\"ts\": {}.{:03}, \"dur\": {}.{:03}, \"args\": {{{}}}}}",
-                        thread, quoted(event.name), event.begin / 1000, event.begin % 1000,
+                        thread, jsonText(event.name), event.begin / 1000, event.begin % 1000,
                         duration / 1000, duration % 1000, event.arguments);
   }
 }

@@ -3,8 +3,7 @@
 
 #include "runtime/AtomicFile.h"
 #include "runtime/Error.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/Json.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,47 +11,43 @@
 namespace transformer::runtime {
 namespace {
 
-using nlohmann::json;
-
 // The limit of Hugging Face's own reader.
 constexpr uint64_t maxHeaderBytes = 100'000'000;
 
 /// A JSON number that is an integer >= 0 and fits an int64.
-bool readSize(const json &value, int64_t &result) {
+bool readSize(const Json &value, int64_t &result) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > uint64_t(INT64_MAX))
     return false;
   result = value.get<int64_t>();
   return true;
 }
 
-TensorView parseEntry(const std::string &where, const json &entry, uint64_t dataBytes) {
-  auto field = [&](const char *key) -> const json & {
+TensorView parseEntry(const std::string &where, const Json &entry, uint64_t dataBytes) {
+  auto field = [&](const char *key) -> const Json & {
     if (!entry.is_object() || !entry.contains(key))
       fail("{}: the header has no \"{}\"", where, key);
     return entry[key];
   };
   TensorView view{};
-  const json &dtype = field("dtype");
+  const Json &dtype = field("dtype");
   auto type =
       dtype.is_string() ? parseSafetensorsName(dtype.get_ref<const std::string &>()) : std::nullopt;
   if (!type)
-    fail("{}: unsupported dtype {}", where,
-         printable(dtype.dump(-1, ' ', false, json::error_handler_t::replace), 40));
+    fail("{}: unsupported dtype {}", where, describe(dtype));
   view.dtype = *type;
-  const json &shape = field("shape");
+  const Json &shape = field("shape");
   if (!shape.is_array())
     fail("{}: \"shape\" is not a list", where);
-  for (const json &item : shape) {
+  for (const Json &item : shape) {
     int64_t size;
     if (!readSize(item, size))
-      fail("{}: \"shape\" holds {}, expected sizes of 0 or more", where,
-           printable(item.dump(-1, ' ', false, json::error_handler_t::replace), 40));
+      fail("{}: \"shape\" holds {}, expected sizes of 0 or more", where, describe(item));
     view.shape.push_back(size);
   }
   int64_t bytes = byteSize(view.shape, byteWidth(view.dtype));
   if (bytes < 0)
     fail("{}: shape {} overflows", where, shapeText(view.shape));
-  const json &range = field("data_offsets");
+  const Json &range = field("data_offsets");
   int64_t begin, end;
   if (!range.is_array() || range.size() != 2 || !readSize(range[0], begin) ||
       !readSize(range[1], end) || begin > end)
@@ -86,8 +81,9 @@ void SafetensorsFile::parse() {
          maxHeaderBytes);
   if (headerBytes > mapping.size() - 8)
     fail("{}: truncated: the header has {} bytes, the file {}", file, headerBytes, mapping.size());
-  const char *text = mapping.data() + 8;
-  json header = json::parse(text, text + headerBytes, nullptr, /*allow_exceptions=*/false);
+  // A copy: whoever writes to the file changes nothing between two looks at it.
+  headerText.assign(mapping.data() + 8, headerBytes);
+  Json header = parseJson(file + ": the header", headerText);
   if (!header.is_object())
     fail("{}: the header is not a JSON object", file);
   uint64_t dataBytes = mapping.size() - 8 - headerBytes;
@@ -111,7 +107,7 @@ void SafetensorsFile::checkLayout() const {
     return std::pair(a->second.offset, a->second.bytes) <
            std::pair(b->second.offset, b->second.bytes);
   });
-  uint64_t start = 8 + header().size();
+  uint64_t start = 8 + headerText.size();
   uint64_t next = start;
   for (const Item *item : order) {
     if (item->second.offset != next)
@@ -122,12 +118,6 @@ void SafetensorsFile::checkLayout() const {
   }
   if (next != mapping.size())
     fail("{}: {} bytes at the end belong to no tensor", file, mapping.size() - next);
-}
-
-std::string_view SafetensorsFile::header() const {
-  uint64_t length;
-  std::memcpy(&length, mapping.data(), 8);
-  return {mapping.data() + 8, length};
 }
 
 const TensorView *SafetensorsFile::find(const std::string &name) const {

@@ -14,7 +14,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace transformer::runtime {
@@ -49,13 +48,13 @@ public:
   const MappedFile &bytes() const { return mapping; }
 
   /// The JSON text that names the tensors.
-  std::string_view header() const;
+  const std::string &header() const { return headerText; }
 
 private:
   void parse();
   void checkLayout() const;
 
-  std::string file;
+  std::string file, headerText;
   MappedFile mapping;
   std::map<std::string, TensorView> views;
 };

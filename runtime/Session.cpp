@@ -1,7 +1,6 @@
 //===- Session.cpp - what all subcommands share ---------------------------===//
 #include "runtime/Session.h"
 
-#include "runtime/AtomicFile.h"
 #include "runtime/Error.h"
 #include "runtime/ThreadPool.h"
 
@@ -11,11 +10,17 @@
 
 namespace transformer::runtime {
 
-Checkpoint Session::openWeights() const {
+std::optional<Checkpoint> Session::findWeights() const {
   if (!weights.empty())
     return Checkpoint::open(weights);
   if (auto embedded = findEmbeddedWeights(image))
     return Checkpoint::openEmbedded(image, *embedded);
+  return std::nullopt;
+}
+
+Checkpoint Session::openWeights() const {
+  if (auto found = findWeights())
+    return std::move(*found);
   fail("no weights: give --weights model.safetensors (or its folder)");
 }
 
@@ -55,8 +60,26 @@ void addTokenizer(CLI::App &app, Session &session) {
                  "(default: the embedded one, then the weights' folder)");
 }
 
+/// All that comes from a file or, once somebody writes to it, from a pipe.
+static std::string readStream(const std::string &path) {
+  std::FILE *file = std::fopen(path.c_str(), "rbe");
+  if (!file)
+    fail("{}: cannot open: {}", path, std::strerror(errno));
+  std::string text;
+  char block[1 << 16];
+  errno = 0;
+  while (size_t count = std::fread(block, 1, sizeof(block), file))
+    text.append(block, count);
+  bool failed = std::ferror(file) != 0;
+  int problem = errno;
+  std::fclose(file);
+  if (failed)
+    fail("{}: cannot read: {}", path, std::strerror(problem));
+  return text;
+}
+
 std::vector<std::string> readLines(const std::string &path) {
-  std::string text = readTextFile(path == "-" ? "/dev/stdin" : path);
+  std::string text = readStream(path == "-" ? "/dev/stdin" : path);
   std::vector<std::string> lines;
   for (size_t start = 0; start < text.size();) {
     size_t end = std::min(text.find('\n', start), text.size());

@@ -29,6 +29,9 @@ struct Session {
   /// The weights given with --weights, else the embedded ones. Throws Error when there are none.
   Checkpoint openWeights() const;
 
+  /// The same, or nothing when there are none.
+  std::optional<Checkpoint> findWeights() const;
+
   /// Binds the weights; says on stderr what became of --packed-weights.
   Program openProgram() const;
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <linux/futex.h>
 #include <memory>
@@ -92,6 +93,23 @@ private:
   std::atomic<int> sleepers{0};
 };
 
+/// While it lives, the signals by which users end a program wait, in this thread and in those that
+/// it starts: they are handled by a thread that the runtime has not made, between its own steps.
+class EndsBlocked {
+public:
+  EndsBlocked() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM})
+      sigaddset(&ends, signal);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+  }
+  ~EndsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+private:
+  sigset_t before;
+};
+
 /// The tasks [first, end) that are left of a thread's share of a loop, and whether the thread has
 /// begun with them: one word.
 struct alignas(64) Share {
@@ -135,6 +153,7 @@ public:
   void start(int count) {
     stop();
     shares = std::make_unique<Share[]>(static_cast<size_t>(count));
+    EndsBlocked inherited;
     try {
       for (int i = 1; i < count; ++i)
         workers.emplace_back([this, i] { serve(i); });

@@ -25,7 +25,9 @@ std::vector<int64_t> Tokenizer::encodeText(const std::string &text) const {
         continue;
       }
       for (std::u32string_view word : splitWords(piece.text))
-        model.encode(word, ids);
+        if (!model.encode(word, ids))
+          fail("{}: the vocabulary has no unknown token \"{}\"", name,
+               printable(model.unknownToken));
     }
   }
   return ids;

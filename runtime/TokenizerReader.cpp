@@ -1,19 +1,15 @@
 //===- TokenizerReader.cpp - tokenizer.json and vocab.txt -----------------===//
-#include "runtime/AtomicFile.h"
 #include "runtime/Checkpoint.h"
 #include "runtime/Error.h"
+#include "runtime/Json.h"
 #include "runtime/Profile.h"
 #include "runtime/Tokenizer.h"
 #include "runtime/Unicode.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
 
 namespace transformer::runtime {
-
-using nlohmann::json;
 
 /// Builds a Tokenizer from its files; every failure names the file and the field.
 class TokenizerReader {
@@ -21,7 +17,7 @@ public:
   explicit TokenizerReader(std::string name) { result.name = std::move(name); }
 
   Tokenizer read(const std::string &text) {
-    json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    Json root = parseJson(result.name, text);
     if (!root.is_object())
       fail("{}: not a JSON object", result.name);
     try {
@@ -29,7 +25,7 @@ public:
         readVocab(root["vocab"].get_ref<const std::string &>(), root);
       else
         readTokenizerJson(root);
-    } catch (const json::exception &problem) {
+    } catch (const Json::exception &problem) {
       fail("{}: not the format of tokenizer.json: {}", result.name, printable(problem.what()));
     }
     return std::move(result);
@@ -37,7 +33,7 @@ public:
 
   /// vocab.txt: a token a line, its id the line's number from 0. `config` holds fields of
   /// tokenizer_config.json.
-  void readVocab(const std::string &text, const json &config) {
+  void readVocab(const std::string &text, const Json &config) {
     size_t line = 0, start = 0;
     while (start < text.size()) {
       size_t end = std::min(text.find('\n', start), text.size());
@@ -55,7 +51,7 @@ public:
     auto special = [&](const char *key, const char *fallback) {
       std::string token = fallback;
       if (config.contains(key)) {
-        const json &value = config[key];
+        const Json &value = config[key];
         if (value.is_string())
           token = value.get<std::string>();
         else if (value.is_object())
@@ -76,11 +72,11 @@ public:
   }
 
 private:
-  static bool optionalFlag(const json &object, const char *key, bool fallback) {
+  static bool optionalFlag(const Json &object, const char *key, bool fallback) {
     return object.contains(key) && !object[key].is_null() ? object[key].get<bool>() : fallback;
   }
 
-  static std::string typeOf(const json &object, const char *key) {
+  static std::string typeOf(const Json &object, const char *key) {
     if (!object.contains(key) || object[key].is_null())
       return "";
     return object[key].at("type").get<std::string>();
@@ -91,7 +87,7 @@ private:
     result.pair = {{-1, {cls}, 0}, {0, {}, 0}, {-1, {sep}, 0}, {1, {}, 1}, {-1, {sep}, 1}};
   }
 
-  void readTokenizerJson(const json &root) {
+  void readTokenizerJson(const Json &root) {
     readModel(root.at("model"));
     std::string normalizer = typeOf(root, "normalizer");
     if (normalizer == "BertNormalizer")
@@ -104,11 +100,11 @@ private:
       fail("{}: pre_tokenizer \"{}\" is not supported, expected BertPreTokenizer", result.name,
            printable(splitter));
     if (root.contains("added_tokens"))
-      for (const json &token : root["added_tokens"])
+      for (const Json &token : root["added_tokens"])
         readAddedToken(token);
     readPostProcessor(root);
     if (root.contains("truncation") && !root["truncation"].is_null()) {
-      const json &truncation = root["truncation"];
+      const Json &truncation = root["truncation"];
       result.limit = truncation.at("max_length").get<int64_t>();
       result.cutLeft = truncation.value("direction", "Right") == "Left";
     }
@@ -119,7 +115,7 @@ private:
       result.pad = root["padding"].value("pad_id", result.pad);
   }
 
-  void readModel(const json &model) {
+  void readModel(const Json &model) {
     // Old files leave the type out; WordPiece is known by its prefix.
     std::string type =
         model.value("type", model.contains("continuing_subword_prefix") ? "WordPiece" : "unknown");
@@ -129,13 +125,13 @@ private:
     result.model.unknownToken = model.value("unk_token", "[UNK]");
     result.model.prefix = model.value("continuing_subword_prefix", "##");
     result.model.maxWordLength = model.value("max_input_chars_per_word", size_t(100));
-    const json &vocab = model.at("vocab");
+    const Json &vocab = model.at("vocab");
     result.model.vocab.reserve(vocab.size());
     for (const auto &[token, id] : vocab.items())
       result.model.vocab.emplace(token, id.get<int64_t>());
   }
 
-  void readNormalizer(const json &from) {
+  void readNormalizer(const Json &from) {
     BertNormalizer normalizer;
     normalizer.cleanText = optionalFlag(from, "clean_text", true);
     normalizer.handleChineseChars = optionalFlag(from, "handle_chinese_chars", true);
@@ -157,7 +153,7 @@ private:
     return place->second;
   }
 
-  void readAddedToken(const json &from) {
+  void readAddedToken(const Json &from) {
     auto content = from.at("content").get<std::string>();
     AddedToken token;
     token.content = decodeUtf8(content);
@@ -174,16 +170,16 @@ private:
     result.normalizedTokens.add(std::move(token));
   }
 
-  void readPostProcessor(const json &root) {
+  void readPostProcessor(const Json &root) {
     std::string type = typeOf(root, "post_processor");
     if (type.empty()) {
       result.single = {{0, {}, 0}};
       result.pair = {{0, {}, 0}, {1, {}, 1}};
     } else if (type == "BertProcessing") {
-      const json &from = root["post_processor"];
+      const Json &from = root["post_processor"];
       setClsSep(from.at("cls").at(1).get<int64_t>(), from.at("sep").at(1).get<int64_t>());
     } else if (type == "TemplateProcessing") {
-      const json &from = root["post_processor"];
+      const Json &from = root["post_processor"];
       result.single = readTemplate(from.at("single"), from.at("special_tokens"));
       result.pair = readTemplate(from.at("pair"), from.at("special_tokens"));
     } else {
@@ -193,12 +189,12 @@ private:
     }
   }
 
-  static std::vector<Tokenizer::TemplatePart> readTemplate(const json &parts, const json &special) {
+  static std::vector<Tokenizer::TemplatePart> readTemplate(const Json &parts, const Json &special) {
     std::vector<Tokenizer::TemplatePart> read;
-    for (const json &part : parts) {
+    for (const Json &part : parts) {
       Tokenizer::TemplatePart item;
       bool isText = part.contains("Sequence");
-      const json &body = isText ? part["Sequence"] : part.at("SpecialToken");
+      const Json &body = isText ? part["Sequence"] : part.at("SpecialToken");
       item.type = body.value("type_id", int64_t(0));
       auto id = body.at("id").get<std::string>();
       if (isText)
@@ -229,17 +225,17 @@ Tokenizer Tokenizer::open(const std::string &path) {
     if (!isFile(target))
       fail("{}: no tokenizer.json or vocab.txt in this folder", path);
   }
-  std::string text = readTextFile(target);
+  std::string text(MappedFile(target).text());
   if (target.size() < 4 || target.compare(target.size() - 4, 4, ".txt") != 0)
     return parse(target, text);
-  json config = json::object();
+  Json config = Json::object();
   std::string beside = parentFolder(target) + "/tokenizer_config.json";
   if (isFile(beside))
-    config = json::parse(readTextFile(beside), nullptr, /*allow_exceptions=*/false);
+    config = parseJson(beside, MappedFile(beside).text());
   if (!config.is_object())
     fail("{}: not a JSON object", beside);
   config["vocab"] = text;
-  return parse(target, config.dump(-1, ' ', false, json::error_handler_t::replace));
+  return parse(target, jsonText(config));
 }
 
 } // namespace transformer::runtime

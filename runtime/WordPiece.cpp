@@ -1,7 +1,6 @@
 //===- WordPiece.cpp - BERT's tokenizer in three steps --------------------===//
 #include "runtime/WordPiece.h"
 
-#include "runtime/Error.h"
 #include "runtime/Unicode.h"
 
 namespace transformer::runtime {
@@ -60,7 +59,7 @@ std::vector<std::u32string_view> splitWords(std::u32string_view text) {
   return words;
 }
 
-void WordPiece::encode(std::u32string_view word, std::vector<int64_t> &ids) const {
+bool WordPiece::encode(std::u32string_view word, std::vector<int64_t> &ids) const {
   size_t before = ids.size();
   bool known = word.size() <= maxWordLength;
   std::string piece;
@@ -85,12 +84,13 @@ void WordPiece::encode(std::u32string_view word, std::vector<int64_t> &ids) cons
     }
   }
   if (known)
-    return;
+    return true;
   ids.resize(before);
   auto unknown = vocab.find(unknownToken);
   if (unknown == vocab.end())
-    fail("tokenizer: the vocabulary has no unknown token \"{}\"", printable(unknownToken));
+    return false;
   ids.push_back(unknown->second);
+  return true;
 }
 
 } // namespace transformer::runtime

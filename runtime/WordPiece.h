@@ -36,9 +36,9 @@ struct WordPiece {
   size_t maxWordLength = 100; // characters; longer words are unknown
 
   /// Appends the ids of a word: the longest known piece, then the longest of the rest, and so on;
-  /// the unknown token alone when some part is not known. Throws Error when that is needed and the
+  /// the unknown token alone when some part is not known. False when that is needed and the
   /// vocabulary has none.
-  void encode(std::u32string_view word, std::vector<int64_t> &ids) const;
+  bool encode(std::u32string_view word, std::vector<int64_t> &ids) const;
 };
 
 } // namespace transformer::runtime

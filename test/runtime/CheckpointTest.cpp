@@ -46,7 +46,8 @@ TEST(Checkpoint, BadIndex) {
     std::string path = folder.write("model.safetensors.index.json", text);
     return errorOf([&] { Checkpoint::open(path); });
   };
-  expectContains(message("{"), {"index.json", "weight_map"});
+  expectContains(message("{"), {"index.json", "not JSON"});
+  expectContains(message("{}"), {"index.json", "weight_map"});
   expectContains(message(R"({"weight_map":{"x":"../a"}})"), {"\"x\"", "../a"});
   expectContains(message(R"({"weight_map":{"x":1}})"), {"\"x\""});
   expectContains(message(R"({"weight_map":{"x":"none.safetensors"}})"), {"none.safetensors"});

@@ -52,7 +52,8 @@ TEST_F(Cli, HelpVersionAndUsage) {
   expectContains(help.out, {"run", "embed", "bench", "info", "tokenize", "Examples:"});
   EXPECT_EQ(runWith({"--version"}).out, "transformer-mlir 0.1.0 (module made by by hand)\n");
   EXPECT_EQ(runWith({"run", "--help"}).code, 0);
-  expectError(runWith({}), {"subcommand"});
+  expectError(runWith({}), {"no subcommand", "run, embed, bench, info, tokenize"});
+  expectError(runWith({"--threads", "2"}), {"no subcommand", "run, embed, bench, info, tokenize"});
   expectError(runWith({"train"}), {"unknown subcommand \"train\""});
   expectError(runWith({"info", "--nonsense"}), {"--nonsense"});
   expectError(runWith({"info", "--threads", "0"}), {"--threads"});

@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <condition_variable>
+#include <mutex>
+#include <set>
 #include <thread>
 
 using namespace transformer::runtime;
@@ -33,6 +36,21 @@ constexpr tr_work pooler = {.label = "copy",
                             .flops = {},
                             .bytes = {},
                             .fixed_bytes = 0};
+
+/// Where two threads wait for each other: both take a task, however busy the machine is.
+struct Meeting {
+  std::mutex mutex;
+  std::condition_variable arrival;
+  std::set<std::thread::id> threads;
+};
+
+void meet(void *context, int64_t) {
+  auto &meeting = *static_cast<Meeting *>(context);
+  std::unique_lock lock(meeting.mutex);
+  meeting.threads.insert(std::this_thread::get_id());
+  meeting.arrival.notify_all();
+  meeting.arrival.wait(lock, [&] { return meeting.threads.size() == 2; });
+}
 
 void pause(void *, int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
 
@@ -66,9 +84,10 @@ template <typename Body> json traceOf(Body body) {
 
 TEST(Profile, SaysWhatEveryLoopDid) {
   const int64_t tokens[] = {5}, sizes[] = {2, 5, 13};
+  Meeting meeting;
   json trace = traceOf([&] {
     ProfileScope scope("call", "forward");
-    tr_parallel_for(pause, nullptr, 20, &linear, tokens);
+    tr_parallel_for(meet, &meeting, 20, &linear, tokens);
     tr_scope("layer \"3\"");
     tr_parallel_for(pause, nullptr, 1, &attention, sizes);
     tr_parallel_for(pause, nullptr, 2, &pooler, nullptr);

@@ -3,6 +3,8 @@
 #include "test/runtime/FakeModule.h"
 #include "test/runtime/TestSupport.h"
 
+#include <chrono>
+
 using namespace transformer::runtime;
 
 namespace {
@@ -46,6 +48,19 @@ TEST_F(ProgramTest, ArenaGrowsAndCallsRepeat) {
       EXPECT_EQ(values[2 * rows - 1], 204);
     }
   }
+}
+
+TEST_F(ProgramTest, WeightsThatAreWrittenToWhileInUse) {
+  auto run = [&] {
+    TensorMap inputs;
+    inputs["input_ids"] = ints({1, 1}, {1});
+    program.run("forward", std::move(inputs));
+  };
+  run();
+  std::string path = folder.path("model.safetensors");
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) +
+                                             std::chrono::seconds(1));
+  EXPECT_EQ(errorOf(run), path + ": changed while it was in use");
 }
 
 TEST_F(ProgramTest, EmbedsInTheOrderOfTheTexts) {
