@@ -68,7 +68,6 @@ public:
     std::string tokenizer;
     if (auto text = module->getAttrOfType<StringAttr>(attr::tokenizer)) {
       tokenizer = text.str();
-      description["tokenizer_bytes"] = static_cast<int64_t>(tokenizer.size());
       module->removeAttr(attr::tokenizer);
     }
     for (auto [name, key] : {std::pair<StringRef, StringRef>(attr::modelType, "model_type"),
@@ -322,8 +321,8 @@ private:
       return value;
     };
     emitConstant(b, module, "transformer.functions", tableType, LLVM::Linkage::Internal, fillTable);
-    auto type =
-        LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, pointer, i64, pointer, i64});
+    auto type = LLVM::LLVMStructType::getLiteral(
+        b.getContext(), {i32, i32, pointer, i64, i64, i64, pointer, i64}); // a tr_module
     auto fillModule = [&](Value value) {
       auto constant = [&](Type t, int64_t v) -> Value {
         return LLVM::ConstantOp::create(b, t, b.getIntegerAttr(t, v));
@@ -332,8 +331,10 @@ private:
       value = set(value, constant(i32, TR_ABI_VERSION), {1});
       value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.description"), {2});
       value = set(value, constant(i64, size), {3});
-      value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.functions"), {4});
-      return set(value, constant(i64, functions.size()), {5});
+      value = set(value, constant(i64, tokenizer.size()), {4});
+      value = set(value, constant(i64, llvm::xxh3_64bits(text)), {5});
+      value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.functions"), {6});
+      return set(value, constant(i64, functions.size()), {7});
     };
     emitConstant(b, module, "transformer_module", type, LLVM::Linkage::External, fillModule);
   }

@@ -36,8 +36,21 @@ int64_t bytesOf(const std::vector<int64_t> &shape, DataType type) {
   return byteSize(shape, byteWidth(type));
 }
 
+/// Reads the file of packed weights and says what a run would make of it. Throws Error when it is
+/// damaged.
+std::string packedLine(const Session &session) {
+  std::optional<Checkpoint> weights = session.findWeights();
+  std::string problem = PackedWeights::check(session.packedWeights, session.module->description(),
+                                             weights ? &*weights : nullptr);
+  if (!problem.empty())
+    return fmt::format("packed     not usable: {}\n", problem);
+  return fmt::format("packed     whole, made by this program{}\n",
+                     weights ? " from these weights" : "");
+}
+
 void info(const Session &session, bool json) {
   const Description &description = session.module->description();
+  std::string packed = session.packedWeights.empty() ? "" : packedLine(session);
   if (json) {
     writeOut(description.text + "\n");
     return;
@@ -72,7 +85,7 @@ void info(const Session &session, bool json) {
     text += fmt::format("weights    embedded, {:.1f} MiB\n", double(embedded->size) / 0x1p20);
   text +=
       fmt::format("tokenizer  {}\n", description.tokenizer.empty() ? "not embedded" : "embedded");
-  writeOut(text);
+  writeOut(text + packed);
 }
 
 } // namespace
@@ -81,6 +94,12 @@ void addInfo(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand("info", "What the program contains");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print the module's description as it is");
+  command->add_option("--packed-weights", session.packedWeights,
+                      "Read this file of packed weights and say whether it is whole (else the exit "
+                      "code is 1), and whether a run would use it");
+  command->add_option(
+      "--weights,-w", session.weights,
+      "The weights that it should belong to (default: the embedded weights, if any)");
   command->callback(
       [&session, json] { session.command = [&session, json] { info(session, *json); }; });
 }

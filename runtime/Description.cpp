@@ -2,22 +2,19 @@
 #include "runtime/Description.h"
 
 #include "runtime/Error.h"
+#include "runtime/Json.h"
 #include "runtime/ModuleAbi.h"
 #include "runtime/Tensor.h"
-
-#include <nlohmann/json.hpp>
 
 #include <set>
 
 namespace transformer::runtime {
 namespace {
 
-using nlohmann::json;
-
 /// A JSON value with the path that leads to it, for messages.
 class Field {
 public:
-  Field(const json &value, std::string where) : value(&value), where(std::move(where)) {}
+  Field(const Json &value, std::string where) : value(&value), where(std::move(where)) {}
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) const {
@@ -41,6 +38,13 @@ public:
     requireKind(value->is_array(), "a list");
     for (size_t i = 0; i < value->size(); ++i)
       visit(Field((*value)[i], fmt::format("{}[{}]", where, i)));
+  }
+
+  /// Calls visit(key, item) for every field of an object.
+  template <typename Visit> void items(Visit visit) const {
+    requireKind(value->is_object(), "an object");
+    for (const auto &[key, item] : value->items())
+      visit(key, Field(item, fmt::format("{}.{}", where, printable(key))));
   }
 
   std::string string() const {
@@ -86,7 +90,7 @@ public:
     return *type;
   }
 
-  const json &raw() const { return *value; }
+  const Json &raw() const { return *value; }
 
 private:
   void requireKind(bool good, const char *expected) const {
@@ -94,7 +98,7 @@ private:
       fail("expected {}, found {}", expected, value->type_name());
   }
 
-  const json *value;
+  const Json *value;
   std::string where;
 };
 
@@ -175,11 +179,11 @@ InputInfo parseInput(const Field &field) {
     field["dtype"].fail("inputs are i64 or f32");
   result.shape = parseDimensions(field["shape"]);
   if (field.has("range")) {
-    const json &range = field["range"].raw();
-    if (!range.is_array() || range.size() != 2)
-      field["range"].fail("expected [low, high]");
-    result.range =
-        ValueRange{Field(range[0], "range[0]").integer(), Field(range[1], "range[1]").integer()};
+    std::vector<int64_t> range;
+    field["range"].each([&](const Field &item) { range.push_back(item.integer()); });
+    if (range.size() != 2)
+      field["range"].fail("expected [low, high], found {}", shapeText(range));
+    result.range = ValueRange{range[0], range[1]};
   }
   if (field.has("max_length"))
     result.maxLength = field["max_length"].size();
@@ -195,25 +199,26 @@ InputInfo parseInput(const Field &field) {
 }
 
 FlopsInfo parseFlops(const Field &field, const EntryInfo &entry) {
-  auto input = [&](const Field &name) {
-    if (!entry.findInput(name.string()))
-      name.fail("\"{}\" is not an input", name.string());
-    return name.string();
+  auto input = [&](const Field &at, const std::string &name) {
+    if (!entry.findInput(name))
+      at.fail("\"{}\" is not an input", printable(name));
+    return name;
   };
   FlopsInfo result;
   if (field.has("per_token"))
     result.perToken = field["per_token"].number();
   auto counts = [&](const char *key, std::map<std::string, double> &result) {
     if (field.has(key))
-      for (const auto &[name, value] : field[key].raw().items())
-        result[input(Field(json(name), key))] = Field(value, key).number();
+      field[key].items([&](const std::string &name, const Field &item) {
+        result[input(field[key], name)] = item.number();
+      });
   };
   counts("per_token_of", result.perTokenOf);
   counts("per_sequence_of", result.perSequenceOf);
   if (field.has("attention"))
     field["attention"].each([&](const Field &item) {
-      result.attention.push_back({input(item["queries"]), input(item["keys"]),
-                                  item["per_pair"].number(),
+      auto mask = [&](const char *key) { return input(item[key], item[key].string()); };
+      result.attention.push_back({mask("queries"), mask("keys"), item["per_pair"].number(),
                                   item.has("causal") && item["causal"].boolean()});
     });
   return result;
@@ -310,9 +315,7 @@ const EntryInfo *Description::findEntry(const std::string &name) const {
 }
 
 Description parseDescription(const std::string &module, std::string text, size_t numFunctions) {
-  json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (root.is_discarded())
-    fail("{}: the module's description is not JSON", module);
+  Json root = parseJson(module + ": description", text);
   Field field(root, module + ": description");
   Description result;
   result.text = std::move(text);
@@ -346,11 +349,9 @@ Description parseDescription(const std::string &module, std::string text, size_t
       [&](const Field &item) { result.entries.push_back(parseEntry(item, numFunctions)); });
   if (field.has("embedding"))
     result.embedding = parseEmbedding(field["embedding"]);
-  if (field.has("tokenizer_bytes"))
-    result.tokenizerBytes = static_cast<uint64_t>(field["tokenizer_bytes"].size());
   if (field.has("tokenizer")) {
-    const json &tokenizer = field["tokenizer"].raw();
-    result.tokenizer = tokenizer.is_string() ? tokenizer.get<std::string>() : tokenizer.dump();
+    const Json &tokenizer = field["tokenizer"].raw();
+    result.tokenizer = tokenizer.is_string() ? tokenizer.get<std::string>() : jsonText(tokenizer);
   }
   return result;
 }

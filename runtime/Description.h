@@ -116,9 +116,8 @@ struct Description {
   std::vector<SlotInfo> slots;
   std::vector<EntryInfo> entries;
   std::optional<EmbeddingInfo> embedding;
-  std::string tokenizer;       // JSON text of tokenizer.json or of the vocab object; empty: none
-  uint64_t tokenizerBytes = 0; // of such a text that stands behind the description
-  std::string text;            // the description itself
+  std::string tokenizer; // JSON text of tokenizer.json or of the vocab object; empty: none
+  std::string text;      // the description itself
 
   /// Null when there is no entry of that name.
   const EntryInfo *findEntry(const std::string &name) const;

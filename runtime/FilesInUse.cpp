@@ -83,8 +83,7 @@ FileInUse::~FileInUse() {
 
 FileInUse FileInUse::mapped(const std::string &path, const void *begin, size_t bytes) {
   Entry *entry = takeEntry();
-  entry->text =
-      "error: " + path + ": cannot be read: changed or truncated while it was in use\n";
+  entry->text = "error: " + path + ": cannot be read: changed or truncated while it was in use\n";
   entry->begin = reinterpret_cast<uintptr_t>(begin);
   entry->end = entry->begin + bytes;
   entry->kind.store(Entry::Mapped);

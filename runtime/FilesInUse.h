@@ -39,9 +39,9 @@ private:
 };
 
 /// Installs the handlers: of SIGBUS for mapped files (elsewhere it does what it did before), and of
-/// the signals by which users end a program, where they have not been set to anything, for temporary
-/// files; the exit status stays that of the signal. A file that grows beyond a limit of the process
-/// is an error of writing, no longer a signal.
+/// the signals by which users end a program, where they have not been set to anything, for
+/// temporary files; the exit status stays that of the signal. A file that grows beyond a limit of
+/// the process is an error of writing, no longer a signal.
 void handleSignals();
 
 } // namespace transformer::runtime

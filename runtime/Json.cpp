@@ -6,8 +6,8 @@
 namespace transformer::runtime {
 namespace {
 
-/// Whether lists and objects lie in each other deeper than maxJsonDepth. The parser could tell, too,
-/// but takes a sixth longer when it calls back.
+/// Whether lists and objects lie in each other deeper than maxJsonDepth. The parser could tell,
+/// too, but takes a sixth longer when it calls back.
 bool isTooDeep(std::string_view text) {
   int depth = 0;
   bool inString = false;

@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 /// on values calls itself for every level.
 constexpr int maxJsonDepth = 64;
 
-/// Parses text, the only way in which JSON comes in. Throws Error that begins with `name` when it is
-/// not JSON, with line and column, or nested too deep.
+/// Parses text, the only way in which JSON comes in. Throws Error that begins with `name` when it
+/// is not JSON, with line and column, or nested too deep.
 Json parseJson(const std::string &name, std::string_view text);
 
 /// A value as text, in one line; bytes that are not UTF-8 become U+FFFD.

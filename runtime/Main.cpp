@@ -1,5 +1,6 @@
 //===- Main.cpp - the main function of compiled programs ------------------===//
 #include "runtime/Cli.h"
+#include "runtime/Module.h"
 
 #include <climits>
 #include <cstdlib>
@@ -10,6 +11,9 @@ int main(int argc, char **argv) {
   using namespace transformer::runtime;
   char image[PATH_MAX];
   bool known = realpath("/proc/self/exe", image);
-  return commandLine(argc - 1, argv + 1, transformer_module, argc > 0 ? argv[0] : "program",
-                     known ? image : "/proc/self/exe");
+  std::string name = argc > 0 ? argv[0] : "program";
+  return guarded([&] {
+    return commandLine(argc - 1, argv + 1, Module::checkAbi(transformer_module, name), name,
+                       known ? image : "/proc/self/exe");
+  });
 }

@@ -2,8 +2,9 @@
 #include "runtime/Module.h"
 
 #include "runtime/CpuFeatures.h"
-#include "runtime/ElfMachine.h"
+#include "runtime/ElfFile.h"
 #include "runtime/Error.h"
+#include "runtime/Hash.h"
 #include "runtime/Inputs.h"
 #include "runtime/Profile.h"
 
@@ -11,17 +12,30 @@
 
 namespace transformer::runtime {
 
-Module::Module(const tr_module &abi, std::string path) : abi(&abi), file(std::move(path)) {
+namespace {
+
+/// The rest of a tr_module may only be looked at when its version is right.
+void checkVersion(const tr_module &abi, const std::string &path) {
   if (abi.magic != TR_MODULE_MAGIC)
-    fail("{}: not a compiled module: magic {:#010x}, expected {:#010x}", file, abi.magic,
+    fail("{}: not a compiled module: magic {:#010x}, expected {:#010x}", path, abi.magic,
          TR_MODULE_MAGIC);
   if (abi.abi_version != TR_ABI_VERSION)
-    fail("{}: the module has ABI version {}, this runtime {}: compile it again", file,
+    fail("{}: the module has ABI version {}, this runtime {}: compile it again", path,
          abi.abi_version, TR_ABI_VERSION);
+}
+
+} // namespace
+
+Module::Module(const tr_module &abi, std::string path) : abi(&abi), file(std::move(path)) {
+  checkVersion(abi, file);
+  std::string_view text(abi.description, abi.description_size + abi.tokenizer_size);
+  if (uint64_t hash = hashOf(text); hash != abi.description_hash)
+    fail("{}: damaged: the hash of its description is {:016x}, expected {:016x}: compile it again",
+         file, hash, abi.description_hash);
   info =
-      parseDescription(file, std::string(abi.description, abi.description_size), abi.num_functions);
-  if (info.tokenizerBytes != 0)
-    info.tokenizer.assign(abi.description + abi.description_size, info.tokenizerBytes);
+      parseDescription(file, std::string(text.substr(0, abi.description_size)), abi.num_functions);
+  if (abi.tokenizer_size != 0)
+    info.tokenizer = text.substr(abi.description_size);
 }
 
 Module Module::open(const std::string &path) { return Module(openAbi(path), path); }
@@ -31,14 +45,20 @@ const tr_module &Module::openAbi(const std::string &path) {
   std::string target = path.find('/') == std::string::npos ? "./" + path : path;
   if (!isFile(target))
     fail("{}: no such file", path);
-  checkElfMachine(target);
+  checkElfFile(target);
   void *library = dlopen(target.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail("{}", printable(dlerror(), 400));
   const void *symbol = dlsym(library, "transformer_module");
   if (!symbol)
     fail("{}: not a compiled module: no symbol transformer_module", path);
-  return *static_cast<const tr_module *>(symbol);
+  return checkAbi(*static_cast<const tr_module *>(symbol), path);
+}
+
+const tr_module &Module::checkAbi(const tr_module &abi, const std::string &path) {
+  checkVersion(abi, path);
+  checkInsideImage(abi, path);
+  return abi;
 }
 
 const EntryInfo &Module::entry(const std::string &name) const {

@@ -22,7 +22,7 @@ namespace transformer::runtime {
 /// A checked description and the functions that it describes. Never runs code of the module.
 class Module {
 public:
-  /// Checks magic, version and description of `abi`, which must outlive the object. `path` is
+  /// Checks magic, version, hash and description of `abi`, which must outlive the object. `path` is
   /// what messages call it, and where embedded weights are looked for. Throws Error.
   Module(const tr_module &abi, std::string path);
 
@@ -30,8 +30,12 @@ public:
   /// process must export tr_parallel_for and tr_scope (-rdynamic). Throws Error.
   static Module open(const std::string &path);
 
-  /// Only the first half of open: the symbol, unchecked.
+  /// Only the first half of open: the symbol, with pointers that can be followed.
   static const tr_module &openAbi(const std::string &path);
+
+  /// `abi`, once its magic and version are right and what it points to lies in the loaded file that
+  /// it is in itself. Throws Error.
+  static const tr_module &checkAbi(const tr_module &abi, const std::string &path);
 
   const std::string &path() const { return file; }
   const Description &description() const { return info; }

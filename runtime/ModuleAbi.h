@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 #define TR_MODULE_MAGIC 0x524D5254u /* "TRMR" */
-#define TR_ABI_VERSION 2u
+#define TR_ABI_VERSION 3u
 #define TR_MAX_RANK 4
 #define TR_MAX_AMOUNTS 4
 
@@ -49,8 +49,10 @@ typedef struct {
 typedef struct {
   uint32_t magic;            /* TR_MODULE_MAGIC */
   uint32_t abi_version;      /* TR_ABI_VERSION */
-  const char *description;   /* JSON, UTF-8, not null-terminated; may be followed by a tokenizer */
+  const char *description;   /* JSON, UTF-8, not null-terminated */
   uint64_t description_size; /* bytes of the JSON */
+  uint64_t tokenizer_size;   /* bytes of tokenizer.json directly behind it; 0: none */
+  uint64_t description_hash; /* XXH3, 64 bits, no seed, of the JSON and the tokenizer */
   const tr_function *functions;
   uint64_t num_functions;
 } tr_module;

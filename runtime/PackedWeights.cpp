@@ -5,44 +5,42 @@
 #include "runtime/Checkpoint.h"
 #include "runtime/Description.h"
 #include "runtime/Error.h"
+#include "runtime/Hash.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 
 namespace transformer::runtime {
 namespace {
 
 /// Its number changes with what a file of the same text would hold.
-constexpr std::string_view firstLine = "transformer-mlir packed weights 1\n";
+constexpr std::string_view firstLine = "transformer-mlir packed weights 2\n";
 
 /// Without the version.
 constexpr std::string_view magic = firstLine.substr(0, firstLine.size() - 2);
 
-/// A hash that tells texts apart which differ by accident (it does not resist an attacker).
-uint64_t hashOf(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325u ^ text.size();
-  for (size_t i = 0; i < text.size(); i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, text.data() + i, std::min<size_t>(8, text.size() - i));
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
-  return hash;
+constexpr auto otherVersion = "it has another version";
+constexpr auto otherProgram = "it was made by another program";
+constexpr auto otherWeights = "it was made from other weights, or they have changed";
+
+/// The last line of the file.
+std::string hashLine(uint64_t hash) { return fmt::format("hash {:016x}\n", hash); }
+const size_t hashLineSize = hashLine(0).size();
+
+/// What the second line begins with.
+std::string programText(const Description &description) {
+  return fmt::format("program {:016x}, ", hashOf(description.text));
 }
 
-/// The start of the file, up to and with a zero byte.
-std::string textFor(const Description &description, const Checkpoint &weights, size_t bytes,
-                    size_t offset) {
-  std::string text(firstLine);
-  text += fmt::format("program {:016x}, prepared tensors of {} bytes at {}\n",
-                      hashOf(description.text), bytes, offset);
+/// The lines behind it.
+std::string weightsText(const Checkpoint &weights) {
+  std::string text;
   for (const auto &file : weights.files()) {
     const MappedFile &content = file->bytes();
     text += fmt::format("weights of {} bytes in {}, modified {}, header {:016x}\n", content.size(),
                         content.fileSize(), content.modified(), hashOf(file->header()));
   }
-  return text + '\0';
+  return text;
 }
 
 /// What the first line tells in which `found`, the start of a file, is not as `expected`.
@@ -50,10 +48,15 @@ std::string differenceOf(std::string_view found, std::string_view expected) {
   auto mismatch = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
   auto same = static_cast<size_t>(mismatch.first - found.begin());
   size_t line = expected.substr(0, same).rfind('\n') + 1; // 0 when there is none
-  if (line == 0)
-    return "it has another version";
-  return line == firstLine.size() ? "it was made by another program"
-                                  : "it was made from other weights, or they have changed";
+  return line == 0 ? otherVersion : line == firstLine.size() ? otherProgram : otherWeights;
+}
+
+/// Throws Error when the file at `path`, which begins with `start`, is something else.
+void checkMagic(const std::string &path, std::string_view start) {
+  size_t known = std::min(start.size(), magic.size());
+  if (start.substr(0, known) != magic.substr(0, known))
+    fail("{}: not a file of packed weights, which begins with \"{}\": not overwritten", path,
+         magic);
 }
 
 } // namespace
@@ -63,7 +66,9 @@ PackedWeights::PackedWeights(std::string path, const Description &description,
     : path(std::move(path)), bytes(bytes) {
   // Lines are short: the text of any real checkpoint fits.
   offset = (4096 + 256 * weights.files().size() + hugePage - 1) / hugePage * hugePage;
-  text = textFor(description, weights, bytes, offset);
+  // Up to and with a zero byte.
+  text = fmt::format("{}{}prepared tensors of {} bytes at {}\n{}{}", firstLine,
+                     programText(description), bytes, offset, weightsText(weights), '\0');
   checkFolder(this->path);
   if (!pathExists(this->path)) {
     why = "there was none";
@@ -72,15 +77,13 @@ PackedWeights::PackedWeights(std::string path, const Description &description,
   if (!isFile(this->path))
     fail("{}: not a regular file, expected packed weights", this->path);
   MappedFile file(this->path);
-  std::string_view start(file.data(), std::min<uint64_t>(file.size(), text.size()));
-  size_t known = std::min(start.size(), magic.size());
-  if (start.substr(0, known) != magic.substr(0, known))
-    fail("{}: not a file of packed weights, which begins with \"{}\": not overwritten", this->path,
-         magic);
-  if (start != text.substr(0, start.size())) {
+  std::string_view start = file.text().substr(0, text.size());
+  checkMagic(this->path, start);
+  size_t expected = offset + bytes + hashLineSize;
+  if (start != std::string_view(text).substr(0, start.size())) {
     why = differenceOf(start, text);
-  } else if (file.size() != offset + bytes) {
-    why = fmt::format("it had {} bytes, expected {}", file.size(), offset + bytes);
+  } else if (file.size() != expected) {
+    why = fmt::format("it had {} bytes, expected {}", file.size(), expected);
   } else {
     file.preferHugePages();
     mapped = std::move(file);
@@ -89,13 +92,39 @@ PackedWeights::PackedWeights(std::string path, const Description &description,
 
 void PackedWeights::write(const char *tensors) const {
   AtomicFile file(path);
+  RunningHash hash;
+  auto add = [&](std::string_view piece) {
+    hash.add(piece);
+    file.write(piece.data(), piece.size());
+  };
   std::string start = text;
   start.resize(offset);
-  file.write(start);
+  add(start);
   // The kernel's copy of the file gets pages of the size of each write: huge ones, if it can.
   for (size_t done = 0; done < bytes; done += hugePage)
-    file.write(tensors + done, std::min(hugePage, bytes - done));
+    add({tensors + done, std::min(hugePage, bytes - done)});
+  file.write(hashLine(hash.value()));
   file.commit();
+}
+
+std::string PackedWeights::check(const std::string &path, const Description &description,
+                                 const Checkpoint *weights) {
+  MappedFile file(path);
+  std::string_view content = file.text();
+  checkMagic(path, content);
+  if (content.substr(0, firstLine.size()) != firstLine)
+    return otherVersion;
+  size_t hashed = content.size() - std::min(content.size(), hashLineSize);
+  if (std::string line = hashLine(hashOf(content.substr(0, hashed)));
+      line != content.substr(hashed))
+    fail("{}: damaged: its contents do not have the hash in its last line", path);
+  content.remove_prefix(firstLine.size());
+  if (std::string program = programText(description); content.substr(0, program.size()) != program)
+    return otherProgram;
+  content.remove_prefix(content.find('\n') + 1);
+  if (weights && content.substr(0, content.find('\0')) != weightsText(*weights))
+    return otherWeights;
+  return "";
 }
 
 } // namespace transformer::runtime

@@ -41,11 +41,14 @@
 // CHECK: llvm.mlir.addressof @transformer.prepare :
 // CHECK: llvm.mlir.addressof @transformer.prepare.arena_bytes :
 
-// "TRMR", version 2.
-// CHECK-LABEL: llvm.mlir.global external constant @transformer_module() {{.*}} : !llvm.struct<(i32, i32, ptr, i64, ptr, i64)>
+// "TRMR", version 3; the sizes of the description and of the tokenizer behind it, the hash of both.
+// CHECK-LABEL: llvm.mlir.global external constant @transformer_module() {{.*}} : !llvm.struct<(i32, i32, ptr, i64, i64, i64, ptr, i64)>
 // CHECK: llvm.mlir.constant(1380799060 : i32)
-// CHECK: llvm.mlir.constant(2 : i32)
+// CHECK: llvm.mlir.constant(3 : i32)
 // CHECK: llvm.mlir.addressof @transformer.description
+// CHECK: llvm.mlir.constant({{[0-9]+}} : i64)
+// CHECK: llvm.mlir.constant(7 : i64)
+// CHECK: llvm.mlir.constant({{-?[0-9]+}} : i64)
 // CHECK: llvm.mlir.addressof @transformer.functions
 // CHECK: llvm.mlir.constant(2 : i64)
 
@@ -59,7 +62,7 @@
 // JSON-SAME: "slots":[{"index":0,"kind":"parameter"},{"index":1,"kind":"parameter"},{"index":0,"kind":"prepared"},{"index":3,"kind":"parameter"},{"index":3,"kind":"parameter"}]
 // JSON-SAME: "target":{"arch":"x86-64-v3","cpu":"x86-64-v3","features":[{{.*}}"avx2"{{.*}}"fma"]}
 // The tokenizer follows the JSON.
-// JSON-SAME: "tokenizer_bytes":7}{words}")
+// JSON-SAME: }{words}")
 
 module attributes {transformer.model_type = "toy", transformer.tokenizer = "{words}"} {
 transformer.parameter @w0 : tensor<4xf32> init(#transformer.init<normal, 0.02 : f64>) aliases ["model.w0"]

@@ -49,7 +49,9 @@ TEST(AtomicFile, AppearsOnCommit) {
     file.commit();
     EXPECT_EQ(contents(path), "abc");
   }
-  { AtomicFile(path).write("lost"); }
+  {
+    AtomicFile(path).write("lost");
+  }
   EXPECT_EQ(contents(path), "abc");
   EXPECT_EQ(folder.count(), 1u);
 }

@@ -106,6 +106,26 @@ TEST_F(Cli, PackedWeights) {
   expectError(runWith(arguments), {"ids.npy", "not a file of packed weights"});
 }
 
+TEST_F(Cli, InfoChecksPackedWeights) {
+  std::string packed = folder.path("model.packed");
+  runWith({"bench", "-w", folder.path(), "--packed-weights", packed, "--shape", "1x1"});
+  std::vector<std::string> info{"info", "--packed-weights", packed};
+  Result alone = runWith(info);
+  EXPECT_EQ(alone.code, 0);
+  expectContains(alone.out, {"\npacked     whole, made by this program\n"});
+  info.insert(info.end(), {"--weights", folder.path()});
+  expectContains(runWith(info).out,
+                 {"\npacked     whole, made by this program from these weights\n"});
+  TensorMap other = fakeWeights();
+  other["another"] = floats({1}, {1});
+  writeSafetensors(folder.path("model.safetensors"), other);
+  expectContains(runWith(info).out, {"\npacked     not usable: it was made from other weights"});
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 1);
+  Result damaged = runWith(info);
+  expectError(damaged, {packed, "damaged"});
+  EXPECT_EQ(damaged.out, "");
+}
+
 TEST_F(Cli, EmbeddedWeights) {
   std::ifstream file(folder.path("model.safetensors"), std::ios::binary);
   std::string weights((std::istreambuf_iterator<char>(file)), {});

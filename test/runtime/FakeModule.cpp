@@ -1,4 +1,5 @@
 #include "test/runtime/FakeModule.h"
+#include "runtime/Hash.h"
 #include "test/runtime/TestSupport.h"
 
 namespace transformer::runtime {
@@ -94,8 +95,15 @@ const tr_function functions[] = {{forward, forwardArena}, {shift, shiftArena}, {
 
 } // namespace
 
-tr_module fakeModule(const std::string &description) {
-  return {TR_MODULE_MAGIC, TR_ABI_VERSION, description.data(), description.size(), functions, 3};
+tr_module fakeModule(const std::string &description, size_t tokenizerSize) {
+  return {.magic = TR_MODULE_MAGIC,
+          .abi_version = TR_ABI_VERSION,
+          .description = description.data(),
+          .description_size = description.size() - tokenizerSize,
+          .tokenizer_size = tokenizerSize,
+          .description_hash = hashOf(description),
+          .functions = functions,
+          .num_functions = 3};
 }
 
 const tr_module &fakeModule() {

@@ -18,8 +18,9 @@ namespace transformer::runtime {
 /// The fake's description.
 extern const char *const fakeDescription;
 
-/// The fake with its own or another description; `description` must outlive it.
-tr_module fakeModule(const std::string &description);
+/// The fake with its own or another description, of which the last `tokenizerSize` bytes are a
+/// tokenizer; `description` must outlive it.
+tr_module fakeModule(const std::string &description, size_t tokenizerSize = 0);
 const tr_module &fakeModule();
 
 /// Its weights: table 1..6, bias 100, 200.

@@ -1,5 +1,5 @@
-#include "runtime/Checkpoint.h"
 #include "runtime/Json.h"
+#include "runtime/Checkpoint.h"
 #include "runtime/Tokenizer.h"
 #include "test/runtime/TestSupport.h"
 
@@ -22,7 +22,8 @@ TEST(Json, RefusesWhatIsNestedTooDeep) {
   EXPECT_EQ(parseJson("f", nested("[", "1", "]", maxJsonDepth)).size(), 1u);
   std::string problem = "f: JSON nested deeper than 64 levels";
   EXPECT_EQ(errorOf([] { parseJson("f", nested("[", "1", "]", maxJsonDepth + 1)); }), problem);
-  EXPECT_EQ(errorOf([] { parseJson("f", nested("{\"a\":", "1", "}", maxJsonDepth + 1)); }), problem);
+  EXPECT_EQ(errorOf([] { parseJson("f", nested("{\"a\":", "1", "}", maxJsonDepth + 1)); }),
+            problem);
   EXPECT_EQ(errorOf([] { parseJson("f", nested("[{\"a\":", "", "", 1 << 20)); }), problem);
   // Brackets in strings are text.
   std::string text = nested("[", "", "", 100) + "\\\"" + nested("{", "", "", 100);
@@ -45,7 +46,8 @@ TEST(Json, DeepValuesInFiles) {
        {"{\"x\":{\"dtype\":" + deep + ",\"shape\":[1],\"data_offsets\":[0,1]}}",
         "{\"x\":{\"dtype\":\"U8\",\"shape\":[" + deep + "],\"data_offsets\":[0,1]}}"}) {
     std::string path = folder.write("w.safetensors", safetensorsBytes(entry, "1"));
-    expectContains(errorOf([&] { SafetensorsFile file(path); }), {path + ": the header: ", problem});
+    expectContains(errorOf([&] { SafetensorsFile file(path); }),
+                   {path + ": the header: ", problem});
   }
   std::string index =
       folder.write("model.safetensors.index.json", "{\"weight_map\":{\"x\":" + deep + "}}");

@@ -55,7 +55,9 @@ TEST(MappedFile, OtherBusErrorsAreNotOurs) {
   };
   auto read = [&] {
     handleSignals();
-    { MappedFile file(path); }
+    {
+      MappedFile file(path);
+    }
     std::FILE *file = std::fopen(path.c_str(), "r");
     void *map = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fileno(file), 0);
     readPastTheEnd(path, static_cast<const char *>(map));

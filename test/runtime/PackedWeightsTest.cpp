@@ -12,6 +12,8 @@ namespace {
 const std::vector<float> expected{101, 202, 113, 214, 125, 226};
 const std::vector<float> changed{102, 202, 113, 214, 125, 226}; // with 2 as table's first element
 constexpr size_t dataBytes = 128;                               // two tensors, 64-byte aligned
+constexpr size_t firstLineBytes = 34;
+constexpr size_t hashBytes = 22; // the last line
 constexpr auto none = "there was none";
 
 std::string bytesOf(const std::string &path) {
@@ -55,6 +57,12 @@ protected:
     EXPECT_TRUE(bytesOf(packed) == before);
   }
 
+  /// What `info` says of the file.
+  std::string check(const tr_module &abi = fakeModule()) {
+    Checkpoint opened = Checkpoint::open(checkpoint);
+    return PackedWeights::check(packed, Module(abi, "fake").description(), &opened);
+  }
+
   /// Weights of other values, as long as the old ones and changed a second later.
   void changeWeights() {
     auto time = fs::last_write_time(weights);
@@ -73,7 +81,7 @@ TEST_F(PackedWeightsFile, IsMadeThenUsed) {
   expectRemade(none);
   EXPECT_EQ(folder.count(), 2u); // no temporary file
   std::string bytes = bytesOf(packed);
-  ASSERT_EQ(bytes.size(), hugePage + dataBytes);
+  ASSERT_EQ(bytes.size(), hugePage + dataBytes + hashBytes);
   // Its tensors are what the program computes with: shifted[0, 0] belongs to id 0.
   float value = 1;
   bytes.replace(hugePage, 4, reinterpret_cast<char *>(&value), 4);
@@ -150,7 +158,7 @@ TEST_F(PackedWeightsFile, OfAnotherLength) {
                  std::to_string(bytes.size()));
   }
   folder.write("model.packed", bytes + "x");
-  expectRemade("it had 2097281 bytes, expected 2097280");
+  expectRemade("it had 2097303 bytes, expected 2097302");
 }
 
 TEST_F(PackedWeightsFile, EveryDamagedByteOfTheText) {
@@ -169,9 +177,49 @@ TEST_F(PackedWeightsFile, EveryDamagedByteOfTheText) {
     EXPECT_NE(run().notice, "") << "byte " << i;
     EXPECT_TRUE(bytesOf(packed) == good) << "byte " << i;
   }
-  good[magic] = '2';
+  good[magic] = '1';
   folder.write("model.packed", good);
   expectRemade("it has another version");
+}
+
+// A run uses such a file; who asks is told.
+TEST_F(PackedWeightsFile, EveryFlippedBitIsFoundOnRequest) {
+  expectRemade(none);
+  EXPECT_EQ(check(), "");
+  const std::string good = bytesOf(packed);
+  auto expectDamaged = [&](size_t byte, int bit) {
+    std::string bad = good;
+    bad[byte] = static_cast<char>(bad[byte] ^ (1 << bit));
+    folder.write("model.packed", bad);
+    EXPECT_EQ(errorOf([&] { check(); }),
+              packed + ": damaged: its contents do not have the hash in its last line")
+        << byte;
+  };
+  for (size_t byte = hugePage; byte < good.size(); ++byte)
+    expectDamaged(byte, static_cast<int>(byte % 8));
+  for (size_t byte = firstLineBytes; byte < hugePage; byte = byte * 3 / 2)
+    expectDamaged(byte, 0);
+  for (size_t size : {hugePage + dataBytes, hugePage, size_t(100), firstLineBytes}) {
+    folder.write("model.packed", good.substr(0, size));
+    expectContains(errorOf([&] { check(); }), {"damaged"});
+  }
+}
+
+TEST_F(PackedWeightsFile, CheckTellsWhatARunWouldDo) {
+  expectRemade(none);
+  std::string good = bytesOf(packed), text = fakeDescription;
+  text.replace(text.find("by hand"), 7, "by foot");
+  EXPECT_EQ(check(fakeModule(text)), "it was made by another program");
+  EXPECT_EQ(PackedWeights::check(packed, Module(fakeModule(), "fake").description(), nullptr), "");
+  changeWeights();
+  EXPECT_EQ(check(), "it was made from other weights, or they have changed");
+  good[firstLineBytes - 2] = '1';
+  folder.write("model.packed", good);
+  EXPECT_EQ(check(), "it has another version");
+  folder.write("model.packed", "my notes");
+  expectContains(errorOf([&] { check(); }), {packed, "not a file of packed weights"});
+  fs::remove(packed);
+  expectContains(errorOf([&] { check(); }), {packed, "cannot open"});
 }
 
 TEST_F(PackedWeightsFile, NothingElseIsOverwritten) {
