@@ -3,18 +3,17 @@
 #include "codegen/EmitObject.h"
 #include "codegen/Link.h"
 #include "codegen/Pipelines.h"
+#include "dialect/ModelText.h"
+#include "dialect/OutputFile.h"
 #include "dialect/TransformerDialect.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "models/Import.h"
 #include "passes/Pipelines.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -66,10 +65,11 @@ llvm::Error checkOptions(const CompileOptions &options, Stage stage) {
   if (options.embedWeights && !writesProgram)
     return createStringError("--embed-weights: expected --emit exe or module, found " +
                              options.emit);
-  if (!fs::exists(options.input))
-    return createStringError(options.input +
-                             ": expected a checkpoint directory, a config.json or a .mlir file, "
-                             "found nothing");
+  // A pipe would be waited for.
+  if (!fs::is_directory(options.input) && !fs::is_regular_file(options.input))
+    return createStringError(
+        options.input + ": expected a checkpoint directory, a config.json or a .mlir file, found " +
+        (fs::exists(options.input) ? "something else" : "nothing"));
   return llvm::Error::success();
 }
 
@@ -122,7 +122,7 @@ std::string entryProblem(Operation &op) {
 llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext &context) {
   if (path::extension(input) == ".mlir" || path::extension(input) == ".mlirbc") {
     DiagnosticText diagnostics(context);
-    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(input, &context);
+    OwningOpRef<ModuleOp> module = parseModel(input, &context);
     if (!module)
       return diagnostics.error(input);
     bool anyEntry = false;
@@ -151,6 +151,8 @@ void attachTokenizer(ModuleOp module, StringRef directory) {
     return;
   llvm::SmallString<128> file(directory);
   path::append(file, "tokenizer.json");
+  if (!fs::is_regular_file(file))
+    return;
   if (auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true))
     module->setAttr(attr::tokenizer, StringAttr::get(module.getContext(), (*text)->getBuffer()));
 }
@@ -195,20 +197,12 @@ std::string runtimeDirectory(const std::string &program) {
   return base.str().str();
 }
 
-/// What went wrong in writing, so that the stream's end does not abort.
-llvm::Error flushed(llvm::raw_fd_ostream &out, const std::string &file) {
-  out.flush();
-  std::error_code code = out.error();
-  out.clear_error();
-  if (code)
-    return createStringError("cannot write " + file + ": " + code.message());
-  return llvm::Error::success();
-}
-
 /// The weights beside the model definition, for --embed-weights.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readWeights(StringRef input) {
   llvm::SmallString<128> file(fs::is_directory(input) ? input : path::parent_path(input));
   path::append(file, "model.safetensors");
+  if (fs::exists(file) && !fs::is_regular_file(file)) // a pipe would be waited for
+    return createStringError("--embed-weights: " + file + ": not a regular file");
   auto weights = llvm::MemoryBuffer::getFile(file, false, /*RequiresNullTerminator=*/false);
   if (!weights)
     return createStringError("--embed-weights: cannot read " + file + ": " +
@@ -216,63 +210,45 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readWeights(StringRef input)
   return std::move(*weights);
 }
 
-/// Appends the weights and the trailer that the runtime looks for.
-llvm::Error appendWeights(const std::string &program, const llvm::MemoryBuffer &weights) {
-  uint64_t size = 0;
-  std::error_code code = fs::file_size(program, size);
-  if (code)
-    return createStringError("cannot read " + program + ": " + code.message());
-  llvm::raw_fd_ostream out(program, code, fs::CD_OpenExisting, fs::FA_Write, fs::OF_Append);
-  if (code)
-    return createStringError("cannot write " + program + ": " + code.message());
+/// Writes the weights and the trailer that the runtime looks for behind `size` bytes of a program.
+void appendWeights(llvm::raw_ostream &out, uint64_t size, const llvm::MemoryBuffer &weights) {
   uint64_t offset = llvm::alignTo(size, 4096);
   uint64_t length = weights.getBufferSize();
   out.write_zeros(offset - size);
   out << weights.getBuffer() << "TRWEIGHT";
   out.write(reinterpret_cast<const char *>(&offset), 8);
   out.write(reinterpret_cast<const char *>(&length), 8);
-  return flushed(out, program);
 }
 
-/// Links `object` to a file beside the output, which takes the output's place
-/// when it is whole.
+/// Links `object` to a program or module at the output.
 llvm::Error writeProgram(StringRef object, const CompileOptions &options, const CpuTarget &target,
                          bool shared, const llvm::MemoryBuffer *weights) {
-  std::string whole = options.output + ".linked";
-  llvm::sys::RemoveFileOnSignal(whole);
-  llvm::scope_exit cleanUp([&] {
-    fs::remove(whole);
-    llvm::sys::DontRemoveFileOnSignal(whole);
-  });
-  if (llvm::Error error =
-          linkProgram(object, whole, target, shared, runtimeDirectory(options.program)))
-    return error;
-  if (weights)
-    if (llvm::Error error = appendWeights(whole, *weights))
-      return error;
-  if (std::error_code code = fs::rename(whole, options.output))
-    return createStringError("cannot write " + options.output + ": " + code.message());
-  return llvm::Error::success();
+  auto program =
+      linkProgram(object, options.output, target, shared, runtimeDirectory(options.program));
+  if (!program)
+    return program.takeError();
+  return writeOutput(
+      options.output,
+      [&](llvm::raw_ostream &out) {
+        out << (*program)->getBuffer();
+        if (weights)
+          appendWeights(out, (*program)->getBufferSize(), *weights);
+        return llvm::Error::success();
+      },
+      /*executable=*/true);
 }
 
-/// Writes a file that appears whole or not at all, or standard output ("-").
-llvm::Error writeFile(const std::string &output,
-                      llvm::function_ref<llvm::Error(llvm::raw_pwrite_stream &)> write) {
-  llvm::SmallVector<char, 0> buffer;
-  llvm::raw_svector_ostream text(buffer);
-  if (llvm::Error error = write(text))
+/// Emits code to a file: assembly, an object.
+llvm::Error writeCode(const std::string &output, llvm::Module &ir, const CpuTarget &target,
+                      llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> code;
+  llvm::raw_svector_ostream stream(code);
+  if (llvm::Error error = emitCode(ir, target, type, stream))
     return error;
-  if (output != "-" && (!fs::exists(output) || fs::is_regular_file(output)))
-    return llvm::writeToOutput(output, [&](llvm::raw_ostream &out) {
-      out << text.str();
-      return flushed(static_cast<llvm::raw_fd_ostream &>(out), output);
-    });
-  std::error_code code;
-  llvm::raw_fd_ostream out(output, code); // a pipe or a device stays what it is
-  if (code)
-    return createStringError("cannot write " + output + ": " + code.message());
-  out << text.str();
-  return flushed(out, output);
+  return writeOutput(output, [&](llvm::raw_ostream &out) {
+    out << stream.str();
+    return llvm::Error::success();
+  });
 }
 
 } // namespace
@@ -307,7 +283,7 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   if (llvm::Error error = lower(**module, *stage, *target, options))
     return error;
   if (*stage <= Stage::Llvm)
-    return writeFile(options.output, [&](llvm::raw_ostream &out) {
+    return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       (*module)->print(out);
       return llvm::Error::success();
     });
@@ -317,27 +293,19 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   if (!ir)
     return ir.takeError();
   if (*stage == Stage::LlvmIr)
-    return writeFile(options.output, [&](llvm::raw_ostream &out) {
+    return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       (*ir)->print(out, nullptr);
       return llvm::Error::success();
     });
-  auto code = [&](llvm::CodeGenFileType type) {
-    return [&, type](llvm::raw_pwrite_stream &out) { return emitCode(**ir, *target, type, out); };
-  };
   if (*stage == Stage::Asm)
-    return writeFile(options.output, code(llvm::CodeGenFileType::AssemblyFile));
+    return writeCode(options.output, **ir, *target, llvm::CodeGenFileType::AssemblyFile);
   if (*stage == Stage::Object)
-    return writeFile(options.output, code(llvm::CodeGenFileType::ObjectFile));
-
-  llvm::SmallString<128> object;
-  if (std::error_code code = fs::createTemporaryFile("transformer", "o", object))
-    return createStringError("temporary object file: " + code.message());
-  llvm::sys::RemoveFileOnSignal(object);
-  llvm::scope_exit cleanUp([&] {
-    fs::remove(object);
-    llvm::sys::DontRemoveFileOnSignal(object);
-  });
-  if (llvm::Error error = writeFile(object.str().str(), code(llvm::CodeGenFileType::ObjectFile)))
+    return writeCode(options.output, **ir, *target, llvm::CodeGenFileType::ObjectFile);
+  auto object = TemporaryFile::create("transformer-compile", "o");
+  if (!object)
+    return object.takeError();
+  if (llvm::Error error =
+          writeCode(object->path().str(), **ir, *target, llvm::CodeGenFileType::ObjectFile))
     return error;
-  return writeProgram(object, options, *target, *stage == Stage::Module, weights.get());
+  return writeProgram(object->path(), options, *target, *stage == Stage::Module, weights.get());
 }

@@ -1,11 +1,12 @@
 //===- Link.cpp - objects to programs and modules --------------------------===//
 #include "codegen/Link.h"
+#include "dialect/OutputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
@@ -53,20 +54,47 @@ llvm::Expected<std::vector<std::string>> runtimeLibraries(StringRef directory, S
   return files;
 }
 
+/// Whether an ELF file goes on to its end, which the linker does not check: the table of sections,
+/// which stands behind all else.
+bool isWhole(const llvm::MemoryBuffer &program) {
+  auto file = llvm::object::ELF64LEFile::create(program.getBuffer());
+  auto sections = file ? file->sections() : file.takeError();
+  bool whole = bool(sections);
+  llvm::consumeError(sections.takeError());
+  return whole;
+}
+
+/// Of what a linker and its driver have said the line that says why, without the linker's own
+/// dumps of a crash.
+std::string reasonIn(StringRef log) {
+  llvm::SmallVector<StringRef> lines;
+  log.split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  auto tells = [](StringRef line) { return line.contains("error: "); };
+  auto found = llvm::find_if(lines, tells);
+  if (found == lines.end())
+    found = lines.begin();
+  return found == lines.end() ? "the linker failed" : found->take_front(400).str();
+}
+
 } // namespace
 
-llvm::Error mlir::transformer::linkProgram(StringRef object, StringRef output,
-                                           const CpuTarget &target, bool shared,
-                                           StringRef runtimeDirectory) {
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+mlir::transformer::linkProgram(StringRef object, StringRef name, const CpuTarget &target,
+                               bool shared, StringRef runtimeDirectory) {
   llvm::Triple triple(target.triple);
   bool cross = triple.getArch() != llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch();
   llvm::Expected<std::string> driver = linkerDriver(triple, cross);
   if (!driver)
     return driver.takeError();
-  std::string partial = (output + ".partial").str();
-  std::vector<std::string> arguments = {*driver, object.str(), "-o",
-                                        partial, "-Wl,-s",     "-Wl,--gc-sections"};
-  if (StringRef(*driver).contains("clang")) {
+  auto linked = TemporaryFile::create("transformer-compile", "linked");
+  auto log = TemporaryFile::create("transformer-compile", "log");
+  if (!linked || !log)
+    return llvm::joinErrors(linked.takeError(), log.takeError());
+  // lld maps the file that it writes, and dies of it when the disk is full; not standard output.
+  bool lld = StringRef(*driver).contains("clang");
+  std::vector<std::string> arguments = {
+      *driver, object.str(), "-o", lld ? "-" : linked->path().str(), "-Wl,-s", "-Wl,--gc-sections"};
+  if (lld) {
     arguments.push_back("-fuse-ld=lld");
     arguments.push_back("--target=" + target.triple);
   }
@@ -84,22 +112,19 @@ llvm::Error mlir::transformer::linkProgram(StringRef object, StringRef output,
     arguments.insert(arguments.end(),
                      {"-static-libstdc++", "-static-libgcc", "-pthread", "-ldl", "-lm"});
   }
-  llvm::SmallString<128> log;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile("transformer-link", "log", log))
-    return llvm::createStringError(code, "temporary file for the linker's messages");
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
+  std::optional<StringRef> redirects[] = {std::nullopt, lld ? linked->path() : log->path(),
+                                          log->path()};
   std::string message;
   llvm::SmallVector<StringRef> words(arguments.begin(), arguments.end());
-  int status = llvm::sys::ExecuteAndWait(*driver, words, std::nullopt, redirects, 0, 0, &message);
-  if (status != 0) {
-    if (auto text = llvm::MemoryBuffer::getFile(log))
-      message += (*text)->getBuffer().take_front(400);
-    llvm::sys::fs::remove(log);
-    llvm::sys::fs::remove(partial);
-    return llvm::createStringError("linking " + output + " failed: " + message);
+  if (llvm::sys::ExecuteAndWait(*driver, words, std::nullopt, redirects, 0, 0, &message) != 0) {
+    if (auto text = llvm::MemoryBuffer::getFile(log->path()); text && message.empty())
+      message = reasonIn((*text)->getBuffer());
+    return llvm::createStringError("linking " + name + " failed: " + message);
   }
-  llvm::sys::fs::remove(log);
-  if (std::error_code code = llvm::sys::fs::rename(partial, output))
-    return llvm::createStringError(code, "cannot write " + output);
-  return llvm::Error::success();
+  auto program = llvm::MemoryBuffer::getFile(linked->path(), /*IsText=*/false,
+                                             /*RequiresNullTerminator=*/false);
+  if (!program || !isWhole(**program))
+    return llvm::createStringError("linking " + name + " failed: cannot write " + linked->path() +
+                                   ": no space left?");
+  return std::move(*program);
 }

@@ -5,17 +5,20 @@
 #include "codegen/Target.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
 
 namespace mlir::transformer {
 
 /// Links a generated object with the runtime to an executable, or alone to a
-/// module (`shared`) that transformer-run loads. Writes `output` only when the
-/// link succeeds. `runtimeDirectory` holds libtransformer_runtime*.a and
+/// module (`shared`) that transformer-run loads; returns its bytes. Messages call
+/// it `name`. `runtimeDirectory` holds libtransformer_runtime*.a and
 /// libutf8proc.a for this machine; those for a target of another architecture
 /// are in a folder of its name there ("aarch64"). Error: a library or a linker
-/// that is missing, the linker's message.
-llvm::Error linkProgram(llvm::StringRef object, llvm::StringRef output, const CpuTarget &target,
-                        bool shared, llvm::StringRef runtimeDirectory);
+/// that is missing, the linker's reason.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+linkProgram(llvm::StringRef object, llvm::StringRef name, const CpuTarget &target, bool shared,
+            llvm::StringRef runtimeDirectory);
 
 } // namespace mlir::transformer
 

@@ -11,6 +11,8 @@ using namespace mlir::transformer;
 /// The header of a safetensors file: 8 bytes with its length, then JSON.
 static std::optional<Json> readHeader(llvm::StringRef file) {
   constexpr uint64_t limit = 100'000'000; // as in the format's own reader
+  if (!llvm::sys::fs::is_regular_file(file))
+    return std::nullopt;
   auto prefix = llvm::MemoryBuffer::getFileSlice(file, 8, 0);
   if (!prefix || (*prefix)->getBufferSize() != 8)
     return std::nullopt;
@@ -21,11 +23,9 @@ static std::optional<Json> readHeader(llvm::StringRef file) {
   auto text = llvm::MemoryBuffer::getFileSlice(file, size, 8);
   if (!text)
     return std::nullopt;
-  llvm::StringRef header = (*text)->getBuffer();
-  Json json = Json::parse(header.begin(), header.end(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    return std::nullopt;
-  return json;
+  std::string ignored;
+  std::optional<Json> json = parseJson((*text)->getBuffer(), ignored);
+  return json && json->is_object() ? json : std::nullopt;
 }
 
 Checkpoint Checkpoint::open(llvm::StringRef directory) {

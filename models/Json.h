@@ -11,6 +11,10 @@ namespace mlir::transformer {
 
 using Json = nlohmann::json;
 
+/// Parses text; nothing and the reason if it is not JSON or nested deeper than 64 levels, for each
+/// of which what works on values calls itself.
+std::optional<Json> parseJson(llvm::StringRef text, std::string &reason);
+
 /// Reads and parses `file`; nothing and a one-line error if that fails.
 std::optional<Json> readJson(llvm::StringRef file, std::string &error);
 

@@ -8,8 +8,8 @@
 
 namespace transformer::runtime {
 
-/// XXH3 with 64 bits and no seed, as llvm::xxh3_64bits computes it, too. It tells apart what differs
-/// by accident; it does not resist an attacker.
+/// XXH3 with 64 bits and no seed, as llvm::xxh3_64bits computes it, too. It tells apart what
+/// differs by accident; it does not resist an attacker.
 uint64_t hashOf(std::string_view bytes);
 
 /// The same of bytes that come in pieces.

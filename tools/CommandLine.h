@@ -8,15 +8,36 @@
 
 namespace mlir::transformer {
 
-/// Prints an error; of a long one (a linker's) the first three lines. Returns
-/// the exit code.
+/// Prints an error; of a long one (a parser's that quotes what it has read) the
+/// first three lines, and of a line the first 1000 characters. Returns the exit code.
 inline int printError(llvm::StringRef message) {
   llvm::SmallVector<llvm::StringRef, 4> lines;
   message.trim().split(lines, '\n', /*MaxSplit=*/3);
   if (lines.size() > 3)
     lines.pop_back();
+  for (llvm::StringRef &line : lines)
+    line = line.take_front(1000);
   llvm::WithColor::error(llvm::errs()) << llvm::join(lines, "\n") << "\n";
   return 1;
+}
+
+/// The first argument that looks like an option and is none; empty if all are known. LLVM would
+/// take it for a group of options of one letter, and complain of the first.
+inline llvm::StringRef unknownOption(int argc, char **argv) {
+  auto &options = llvm::cl::getRegisteredOptions();
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef argument(argv[i]);
+    if (argument == "--")
+      break;
+    if (argument == "-" || !argument.starts_with("-"))
+      continue;
+    auto option = options.find(argument.ltrim('-').split('=').first);
+    if (option == options.end())
+      return argument;
+    bool takesNext = option->second->getValueExpectedFlag() == llvm::cl::ValueRequired;
+    i += takesNext && !argument.contains('=');
+  }
+  return "";
 }
 
 /// Parses the options of `category`. False after an error, of which one line is
@@ -25,6 +46,10 @@ inline bool parseCommandLine(int argc, char **argv, llvm::cl::OptionCategory &ca
                              llvm::StringRef name, llvm::StringRef overview) {
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::SetVersionPrinter([name](llvm::raw_ostream &out) { out << name << " 0.1.0\n"; });
+  if (llvm::StringRef unknown = unknownOption(argc, argv); !unknown.empty()) {
+    printError(("unknown option " + unknown + "; try " + name + " --help").str());
+    return false;
+  }
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream))

@@ -1,17 +1,15 @@
 //===- CompiledProgram.cpp - compile a module and run it here -------------===//
 #include "tools/CompiledProgram.h"
 #include "codegen/Compile.h"
+#include "dialect/OutputFile.h"
 #include "runtime/Error.h"
 #include "runtime/Module.h"
 #include "runtime/TensorFiles.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 namespace rt = ::transformer::runtime;
-namespace fs = llvm::sys::fs;
 
 static reference::Tensor fromRuntime(const rt::Tensor &tensor) {
   reference::Tensor result{tensor.shape(), {}};
@@ -68,23 +66,21 @@ llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
                                                              const std::string &entry,
                                                              const std::string &arch,
                                                              const std::string &program) const {
-  llvm::SmallString<128> text, object;
-  std::error_code code = fs::createTemporaryFile("transformer-verify", "mlir", text);
-  if (!code)
-    code = fs::createTemporaryFile("transformer-verify", "so", object);
-  auto cleanUp = llvm::scope_exit([&] {
-    fs::remove(text);
-    fs::remove(object);
-  });
-  if (code)
-    return llvm::createStringError(code, "temporary files");
-  {
-    llvm::raw_fd_ostream out(text, code);
+  auto text = TemporaryFile::create("transformer-verify", "mlir");
+  if (!text)
+    return text.takeError();
+  auto object = TemporaryFile::create("transformer-verify", "so");
+  if (!object)
+    return object.takeError();
+  auto print = [&](llvm::raw_ostream &out) {
     module.print(out);
-  }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = writeOutput(text->path().str(), print))
+    return error;
   CompileOptions options;
-  options.input = text.str().str();
-  options.output = object.str().str();
+  options.input = text->path().str();
+  options.output = object->path().str();
   options.arch = arch;
   options.program = program;
   if (llvm::Error error = compile(options))

@@ -1,9 +1,8 @@
 //===- transformer-import.cpp - model definition to dialect text ----------===//
+#include "dialect/OutputFile.h"
 #include "models/Import.h"
 #include "tools/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 static constexpr llvm::StringLiteral overview =
     R"(Writes the model definition of a checkpoint as text of the transformer dialect.
@@ -29,17 +28,11 @@ int main(int argc, char **argv) {
   auto module = mlir::transformer::importModel(input, context, error);
   if (failed(module))
     return mlir::transformer::printError(error);
-  std::error_code code;
-  llvm::ToolOutputFile file(output, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return mlir::transformer::printError(output + ": " + code.message());
-  (*module)->print(file.os(), mlir::transformer::importPrintingFlags());
-  file.os().flush();
-  if (file.os().has_error()) {
-    code = file.os().error();
-    file.os().clear_error();
-    return mlir::transformer::printError(output + ": " + code.message());
-  }
-  file.keep();
+  llvm::Error problem = mlir::transformer::writeOutput(output, [&](llvm::raw_ostream &out) {
+    (*module)->print(out, mlir::transformer::importPrintingFlags());
+    return llvm::Error::success();
+  });
+  if (problem)
+    return mlir::transformer::printError(llvm::toString(std::move(problem)));
   return 0;
 }

@@ -1,11 +1,10 @@
 //===- transformer-verify.cpp - is the compiled program right? ------------===//
 #include "codegen/Pipelines.h"
-#include "mlir/Parser/Parser.h"
+#include "dialect/ModelText.h"
 #include "models/Import.h"
+#include "tools/CommandLine.h"
 #include "tools/Verify.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/WithColor.h"
 
 namespace cl = llvm::cl;
 using namespace mlir;
@@ -29,19 +28,18 @@ static cl::opt<std::string> arch("arch", cl::desc("As --arch of transformer-comp
                                  cl::init("native"), cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs()) << message << "\n";
+  printError(message.str());
   return 2;
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << "transformer-verify 0.1.0\n"; });
-  cl::ParseCommandLineOptions(
-      argc, argv,
+  constexpr llvm::StringLiteral overview =
       "Runs the compiled program beside the reference interpreter and names "
       "the first layer and op that differ.\nExit code: 0 they agree, 1 they "
-      "differ, 2 something failed.\n");
+      "differ, 2 something failed.\n";
+  if (!parseCommandLine(argc, argv, category, "transformer-verify", overview))
+    return 2;
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);
@@ -51,7 +49,7 @@ int main(int argc, char **argv) {
   std::string error = "cannot read " + input;
   OwningOpRef<ModuleOp> module;
   if (isText)
-    module = parseSourceFile<ModuleOp>(input, &context);
+    module = parseModel(input, &context);
   else if (auto imported = importModel(input, context, error); succeeded(imported))
     module = std::move(*imported);
   if (!module)

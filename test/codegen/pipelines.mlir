@@ -36,7 +36,7 @@
 // RUN: transformer-compile %s --arch haswell -o %t.so
 // RUN: llvm-nm -D --defined-only %t.so | FileCheck %s --check-prefix=EXPORTED
 
-// IR: @transformer_module = {{.*}}constant { i32, i32, ptr, i64, ptr, i64 }
+// IR: @transformer_module = {{.*}}constant { i32, i32, ptr, i64, i64, i64, ptr, i64 }
 // IR: target-cpu"="haswell"
 // ASM: vfmadd231ps {{.*}}%ymm
 // ASM: transformer_module:

@@ -1,9 +1,11 @@
 """Bad input for the compiler: configurations, .mlir files, options."""
 
 import json
+import os
+import re
 import shutil
 
-from bad_suite import Suite, unwritable
+from bad_suite import Suite, limit_file_size, small_disk, unwritable
 from harness import COMPILE_SECONDS, execute
 
 HUGE = 10**18
@@ -57,6 +59,8 @@ def check_config_files(suite: Suite) -> None:
     suite.compile_text("empty file", "")
     suite.compile_text("not an object", "[1, 2, 3]")
     suite.compile_text("deeply nested", "[" * 200_000)
+    deep = "[" * 200_000 + "]" * 200_000
+    suite.compile_text("deeply nested value", text.replace('"hidden_size": 20', f'"hidden_size": {deep}'), "64 levels")
     suite.compile_text("not text", "\x00\x01\x02")
     if suite.wanted("compile/missing config.json"):
         folder = suite.folder()
@@ -81,6 +85,85 @@ MLIR = {
     ),
     "mlir entry that is no func.func": (f"llvm.func @f() {ENTRY}\n", (r"llvm\.func",)),
 }
+
+
+# What takes the parser of MLIR deeper with every repetition.
+DEEP = 10_000
+NESTED = {
+    "lists": ("module attributes {test.a = " + "[" * DEEP, 1),
+    "dictionaries": ("module attributes {test.a = " + "{a=" * DEEP, 1),
+    "types": ("module attributes {test.a = " + "tuple<" * DEEP, 1),
+    "locations": ("module {} loc(" + 'callsite("a" at ' * DEEP, 1),
+    "regions": ('"test.a"() ({\n' * DEEP, 129),  # of two brackets each
+    "modules": ("module {\n" * DEEP, 257),
+    "strings and comments between": ('module { // {"{\n "a}}" }' * 2 + "module {\n" * DEEP, 259),
+    "names": ("#a0 = [1]\n" + "".join(f"#a{i + 1} = [#a{i}]\n" for i in range(DEEP)), 257),
+    "brackets in a map": ("#map = affine_map<(d0) -> (" + "(" * DEEP, 1),
+    "signs in a map": ("#map = affine_map<(d0) -> (" + "-" * DEEP + "d0)>", 1),
+    "sums in a set": ("#set = affine_set<(d0) : (" + "d0 mod 3 + " * DEEP + "d0 >= 0)>", 1),
+}
+
+
+def check_nested_mlir(suite: Suite) -> None:
+    """Every tool that parses .mlir refuses what is nested too deep, and takes what is not."""
+    tools = suite.compiler.parent
+    commands = {
+        "compile": lambda source, out: [suite.compiler, source, "-o", out],
+        "opt": lambda source, out: [tools / "transformer-opt", "--allow-unregistered-dialect", source, "-o", out],
+    }
+    for kind, (text, line) in NESTED.items():
+        for tool, command in commands.items():
+            name = f"{tool}/nested {kind}"
+            if suite.wanted(name):
+                folder = suite.folder()
+                (folder / "model.mlir").write_text(text)
+                done = execute(command(folder / "model.mlir", folder / "out" / "program"))
+                suite.expect_error(name, done, (rf'model\.mlir":{line}:', "levels|longer than"), folder)
+    if suite.wanted("verify/nested lists"):
+        folder = suite.folder()
+        (folder / "model.mlir").write_text(NESTED["lists"][0])
+        done = execute([tools / "transformer-verify", folder / "model.mlir", "--weights", folder, "--inputs", folder])
+        reason = None if (done.code, done.stderr.count("\n")) == (2, 2) else f"exit code {done.code}: {done.stderr}"
+        suite.report.add("verify/nested lists", reason)
+    if suite.wanted("opt/200 levels are fine"):
+        folder = suite.folder()
+        (folder / "model.mlir").write_text("module {\n" * 200 + "}" * 200)
+        done = execute(commands["opt"](folder / "model.mlir", folder / "out" / "model.mlir"))
+        suite.report.add("opt/200 levels are fine", None if done.code == 0 else done.complaint())
+
+
+def check_pipes(suite: Suite) -> None:
+    """What nobody writes to is not waited for."""
+    for name, file in {"pipe": "model.mlir", "pipe as config": "config.json"}.items():
+        if suite.wanted(f"compile/{name}"):
+            folder = suite.folder()
+            os.mkfifo(folder / file)
+            source = folder if file == "config.json" else folder / file
+            suite.compile_path(name, source, (re.escape(file), "regular file|found something else"), folder)
+
+
+def check_full_disks(suite: Suite) -> None:
+    """Neither the output nor the linker's file fits: our message, not the linker's report of a crash."""
+    for name, (kibibytes, is_output) in {"output": (256, True), "temporary files": (1024, False)}.items():
+        name = f"compile/{name} on a full disk"
+        if not suite.wanted(name):
+            continue
+        folder = suite.folder()
+        with small_disk(folder / "disk", kibibytes) as disk:
+            if not disk:
+                print(f"SKIP: {name}: file systems cannot be mounted here")
+                continue
+            output = disk / "program" if is_output else folder / "out" / "program"
+            environment = os.environ if is_output else os.environ | {"TMPDIR": str(disk)}
+            done = execute([suite.compiler, suite.case, "-o", output], COMPILE_SECONDS, env=environment)
+            suite.expect_error(name, done, (re.escape(str(output)), "no space left"), folder)
+            left = sorted(path.name for path in disk.iterdir())
+            suite.report.add(f"{name}: nothing left", f"left {left}" if left else None)
+    if suite.wanted("compile/files of limited size"):
+        folder = suite.folder()
+        command = [suite.compiler, suite.case, "-o", folder / "out" / "program"]
+        done = execute(command, COMPILE_SECONDS, preexec_fn=lambda: limit_file_size(1 << 20))
+        suite.expect_error("compile/files of limited size", done, ("out/program", "too large|size limit"), folder)
 
 
 def check_mlir_files(suite: Suite) -> None:
@@ -108,6 +191,8 @@ def check_missing_runtime(suite: Suite) -> None:
 def check_compile_options(suite: Suite) -> None:
     check = suite.compile_options
     check("unknown option", ["--no-such-option"], "no-such-option")
+    for option in ("--optimizer", "--o2", "-optimizer=adamw"):
+        check(f"unknown option {option}", [option, "adamw"], rf"\Aerror: unknown option {option};")
     check("unknown target", ["--target", "abacus"], "target", "abacus")
     check("unknown arch", ["--arch", "no-such-arch"], "arch", "no-such-arch")
     check("unknown emit", ["--emit", "smoke"], "emit", "smoke")
@@ -127,4 +212,13 @@ def check_compile_options(suite: Suite) -> None:
             suite.expect_error(f"compile/{name}", done, (path.name,), folder)
 
 
-CHECKS = (check_configs, check_config_files, check_mlir_files, check_missing_runtime, check_compile_options)
+CHECKS = (
+    check_configs,
+    check_config_files,
+    check_mlir_files,
+    check_nested_mlir,
+    check_pipes,
+    check_full_disks,
+    check_missing_runtime,
+    check_compile_options,
+)

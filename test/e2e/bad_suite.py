@@ -1,6 +1,10 @@
 """What bad_input.py's checks share: a compiler, a program, and how a good error looks."""
 
 import json
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +120,26 @@ class Suite:
         elif not output.exists():
             reason = "no output file"
         self.report.add(name, reason)
+
+
+@contextmanager
+def small_disk(folder: Path, kibibytes: int) -> Iterator[Path | None]:
+    """A file system of this size, mounted on `folder`; None where that is not allowed."""
+    folder.mkdir()
+    done = execute(["mount", "-t", "tmpfs", "-o", f"size={kibibytes}k", "none", folder])
+    if done.code != 0:
+        yield None
+        return
+    try:
+        yield folder
+    finally:
+        execute(["umount", folder])
+
+
+def limit_file_size(size: int) -> None:
+    """In a child process: writing beyond `size` bytes is an error, not a signal."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def unwritable(suite: Suite) -> list[tuple[str, Path]]:

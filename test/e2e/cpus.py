@@ -62,8 +62,9 @@ def check_levels(compiler: Path, scratch: Path, report: Report) -> None:
 
 
 def check_architectures(compiler: Path, scratch: Path, report: Report) -> None:
-    runtime = compiler.parent.parent / "runtime"
-    runners = {"x86-64": [runtime / "transformer-run"], "aarch64": [*AARCH64, runtime / "aarch64/transformer-run"]}
+    tools = compiler.parent
+    there = tools.parent / "runtime/aarch64/transformer-run"
+    runners = {"x86-64": [tools / "transformer-run"], "aarch64": [*AARCH64, there]}
     output = scratch / "out.safetensors"
     for arch in runners:
         module = scratch / f"{arch}.so"

@@ -10,6 +10,8 @@ from pathlib import Path
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 COMPILE_SECONDS, RUN_SECONDS = 300, 120
 
+LINE_CHARACTERS = 1200
+
 CRASH = re.compile(r"Traceback|terminate called|Assertion|Stack dump|Sanitizer|Segmentation|core dumped", re.I)
 
 
@@ -44,10 +46,11 @@ class Outcome:
         return (self.stderr.strip() or self.stdout.strip() or "no message").splitlines()[0][:300]
 
 
-def execute(command: list[object], seconds: float = RUN_SECONDS) -> Outcome:
+def execute(command: list[object], seconds: float = RUN_SECONDS, **options: object) -> Outcome:
+    """Runs a command; `options` are subprocess.run's."""
     words = [str(word) for word in command]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=seconds)
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=seconds, **options)
     except subprocess.TimeoutExpired:
         return Outcome(None, "", f"no end after {seconds} s", words)
     except OSError as error:
@@ -63,7 +66,8 @@ def compile_program(compiler: Path, source: Path, program: Path, *options: str) 
 
 
 def why_not_clean_error(done: Outcome, words: tuple[str, ...]) -> str | None:
-    """What an error report lacks: exit code 1, one to three lines, every one of the words (expressions)."""
+    """What an error report lacks: exit code 1, one to three lines of a length to be read, every one of the words
+    (expressions)."""
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     if done.code is None:
         return done.stderr
@@ -73,6 +77,8 @@ def why_not_clean_error(done: Outcome, words: tuple[str, ...]) -> str | None:
         return f"exit code {done.code}, expected 1; stderr: {done.complaint()}"
     if not 1 <= len(lines) <= 3:
         return f"{len(lines)} lines on stderr, expected 1 to 3; stderr: {done.complaint()}"
+    if (longest := max(map(len, lines))) > LINE_CHARACTERS:
+        return f"a line of {longest} characters on stderr"
     if CRASH.search(done.stderr):
         return f"looks like a crash: {done.complaint()}"
     for word in words:

@@ -6,12 +6,12 @@
 // `transformer.default`.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/ModelText.h"
 #include "dialect/reference/Defaults.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
                   tensor::TensorDialect>();
   MLIRContext context(registry);
   context.allowUnregisteredDialects(); // test.value
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(file, &context);
+  OwningOpRef<ModuleOp> module = parseModel(file, &context);
   if (!module)
     return 1;
   LogicalResult result = success();

@@ -39,7 +39,8 @@ TEST_F(ElfFile, EveryTruncation) {
   std::sort(sizes.rbegin(), sizes.rend());
   for (uint64_t shorter : sizes) {
     fs::resize_file(path, shorter);
-    expectContains(problem(), {path, shorter < sizeof(Elf64_Ehdr) ? "expected an ELF" : "truncated"});
+    expectContains(problem(),
+                   {path, shorter < sizeof(Elf64_Ehdr) ? "expected an ELF" : "truncated"});
   }
 }
 
@@ -88,7 +89,8 @@ template <typename Change> std::string problemWith(Change change) {
 TEST(ModuleImage, PointersLieInside) {
   module = good;
   checkInsideImage(module, "m.so");
-  const std::string description = "m.so: damaged: its description", table = "its table of functions";
+  const std::string description = "m.so: damaged: its description",
+                    table = "its table of functions";
   const std::string heap(100, ' ');
   expectContains(problemWith([] { module.description = nullptr; }), {description, "outside"});
   expectContains(problemWith([&] { module.description = heap.data(); }), {description, "outside"});
