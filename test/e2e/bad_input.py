@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import bad_compile
+import bad_module
 import bad_packed
+import bad_use
 import numpy as np
 from bad_suite import Arrays, Suite, unwritable
 from harness import Report, execute, make_raw, read_raw, why_not_clean_error
@@ -42,6 +44,10 @@ def check_weight_bytes(suite: Suite) -> None:
     check("header is not utf-8", make_raw(b'{"\xff\xfe": {}}', data))
     check("header nested lists", make_raw(b"[" * 200_000, data))
     check("header nested objects", make_raw(b'{"a":' * 100_000, data))
+    deep = b"[" * 200_000 + b"]" * 200_000
+    for field in (b'"dtype": "F32"', b'"shape": [20]'):
+        nested = text.replace(field, field[: field.index(b":") + 1] + b"[" + deep + b"]", 1)
+        check(f"nested value of {field[1:6].decode()}", make_raw(nested, data), "nested deeper than 64 levels")
 
 
 def check_weight_entries(suite: Suite) -> None:
@@ -69,6 +75,7 @@ def check_weight_entries(suite: Suite) -> None:
     check("shape overflows", {"shape": [2**32, 2**32], "data_offsets": [begin, begin]})
     check("negative shape", {"shape": [-51, -20]})
     check("shape is text", {"shape": "51x20"})
+    check("shape of 100,000 sizes", {"shape": [1] * 100_000}, "100000 sizes")
     check("unknown dtype", {"dtype": "F99"}, "F99")
     check("wrong dtype", {"dtype": "I32"}, "I32|int32")
     check("wrong shape", {"shape": [20, 51]}, r"20\D+51", r"51\D+20")
@@ -195,7 +202,9 @@ def check_run_options(suite: Suite) -> None:
     check("no inputs", ("inputs",), lambda i, o: [*run, "--outputs", o])
     check("no outputs", ("outputs",), lambda i, o: [*run, "--inputs", i])
     check("no value", ("outputs",), lambda i, o: [*run, "--inputs", i, "--outputs"])
-    check("unknown command", ("no-such-command",), lambda i, o: ["no-such-command"])
+    commands = "run, embed, bench, info, tokenize"
+    check("no command", (commands,), lambda i, o: [])
+    check("unknown command", ("no-such-command", commands), lambda i, o: ["no-such-command"])
     check("unknown option", ("no-such-option",), lambda i, o: [*run, "--no-such-option", "--inputs", i, "--outputs", o])
     for value in ("many", "-1"):
         check(
@@ -214,6 +223,8 @@ CHECKS = (
     check_run_paths,
     check_run_options,
     *bad_packed.CHECKS,
+    *bad_module.CHECKS,
+    *bad_use.CHECKS,
 )
 
 

@@ -1,13 +1,15 @@
 """Bad files for --packed-weights: what is no such file is refused and kept, what is damaged or stale is made again."""
 
 import os
+import random
 from pathlib import Path
 
 import numpy as np
 from bad_suite import Suite, unwritable
-from harness import Outcome, make_raw, read_raw, why_not_clean_error
+from harness import Outcome, execute, make_raw, read_raw, why_not_clean_error
 
 WRITTEN = "packed weights written"
+HEAD = b"transformer-mlir packed weights 2\n"
 
 
 def run(suite: Suite, folder: Path, packed: Path, weights: Path | None = None) -> tuple[Outcome, bytes | None]:
@@ -59,10 +61,29 @@ def check_damaged(suite: Suite) -> None:
         check(f"truncated to {name}", content[:size], f"it had {size} bytes")
     check("truncated by one byte", content[:-1], f"it had {len(content) - 1} bytes")
     check("of a terabyte", content, f"it had {2**40} bytes", 2**40)
-    check("another version", content.replace(b"weights 1\n", b"weights 9\n", 1), "another version")
+    check("another version", content.replace(HEAD, HEAD.replace(b"2", b"1"), 1), "another version")
     check("another program", content.replace(b"program ", b"program f", 1), "another program")
     check("other weights", content.replace(b"modified 1", b"modified 2", 1), "other weights")
     check("all zeros behind its name", content[:32] + bytes(len(content) - 32), "another version")
+
+
+def check_flipped(suite: Suite) -> None:
+    """A flipped bit anywhere is found by who asks: info."""
+    if not suite.wanted("packed/flipped bits"):
+        return
+    packed, _ = good(suite)
+    content = packed.read_bytes()
+    info = [suite.program, "info", "--weights", suite.weights, "--packed-weights", packed]
+    done = execute(info)
+    whole = done.code == 0 and "packed     whole, made by this program from these weights" in done.stdout
+    suite.report.add("packed/info of a whole file", None if whole else done.complaint())
+    generator = random.Random(1)
+    for i in range(20):
+        place = generator.randrange(2**21 if i % 2 else len(HEAD), len(content))
+        bit = generator.randrange(8)
+        packed.write_bytes(content[:place] + bytes([content[place] ^ 1 << bit]) + content[place + 1 :])
+        name = f"packed/flipped bits: byte {place}, bit {bit}"
+        suite.report.add(name, why_not_clean_error(execute(info), (packed.name, "damaged")))
 
 
 def check_stale(suite: Suite) -> None:
@@ -120,4 +141,4 @@ def check_unwritable(suite: Suite) -> None:
         suite.report.add("packed/read-only folder", reason)
 
 
-CHECKS = (check_damaged, check_stale, check_refused, check_unwritable)
+CHECKS = (check_damaged, check_flipped, check_stale, check_refused, check_unwritable)
