@@ -108,8 +108,8 @@ private:
   /// it stands for. Nothing tells where the value ends, so what follows the last alias, up to its
   /// first use, counts as its own.
   void readName(StringRef rest) {
-    StringRef name =
-        rest.drop_front().take_while([](char c) { return llvm::isAlnum(c) || StringRef("_.$").contains(c); });
+    StringRef name = rest.drop_front().take_while(
+        [](char c) { return llvm::isAlnum(c) || StringRef("_.$").contains(c); });
     if (name.empty())
       return;
     name = rest.take_front(name.size() + 1);

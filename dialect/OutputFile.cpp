@@ -56,7 +56,8 @@ mlir::transformer::writeOutput(const std::string &name,
   return llvm::Error::success();
 }
 
-llvm::Expected<TemporaryFile> TemporaryFile::create(llvm::StringRef prefix, llvm::StringRef suffix) {
+llvm::Expected<TemporaryFile> TemporaryFile::create(llvm::StringRef prefix,
+                                                    llvm::StringRef suffix) {
   llvm::SmallString<128> path;
   if (std::error_code code = fs::createTemporaryFile(prefix, suffix, path))
     return createStringError("cannot write a temporary file (" + path + "): " + code.message());

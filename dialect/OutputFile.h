@@ -12,8 +12,8 @@ namespace mlir::transformer {
 
 /// Writes what `write` gives to `path`; "-" is standard output. The file is written under a random
 /// name of its own in the folder of `path`, whose place it takes when it is whole; a signal that
-/// ends the process removes it, an error, too. A symbolic link at `path` stays, and what it leads to
-/// is replaced. What is no regular file (a pipe, a device) or another name of an open one
+/// ends the process removes it, an error, too. A symbolic link at `path` stays, and what it leads
+/// to is replaced. What is no regular file (a pipe, a device) or another name of an open one
 /// (/dev/stdout) is written directly.
 llvm::Error writeOutput(const std::string &path,
                         llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write,

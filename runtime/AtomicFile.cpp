@@ -18,7 +18,7 @@ namespace transformer::runtime {
 namespace {
 
 /// The name by which an open file can be linked.
-std::string linkOf(int file) { return fmt::format("/proc/self/fd/{}", file); }
+std::string linkOf(int file) { return formatted("/proc/self/fd/{}", file); }
 
 /// /dev/stdout, /proc/self/fd/1 and the like: another name of a file that is open.
 bool isOpenFile(const std::string &path) {
@@ -83,7 +83,7 @@ void AtomicFile::nameRandomly() {
   uint64_t number;
   if (getentropy(&number, sizeof(number)) != 0)
     failToWrite(errno);
-  temporary = fmt::format("{}/.transformer-{:016x}", parentFolder(target), number);
+  temporary = formatted("{}/.transformer-{:016x}", parentFolder(target), number);
   removal = FileInUse::temporary(temporary); // a moment early rather than late
 }
 

@@ -98,12 +98,12 @@ int commandLine(int argc, char **argv, const tr_module &abi, const std::string &
     session.name = name;
     session.image = image;
     const Description &description = module.description();
-    CLI::App app(fmt::format("A compiled {} model: runs without Python, libtorch or a compiler.",
-                             description.modelType.empty() ? "Transformer" : description.modelType),
+    CLI::App app(formatted("A compiled {} model: runs without Python, libtorch or a compiler.",
+                           description.modelType.empty() ? "Transformer" : description.modelType),
                  name);
-    app.footer(fmt::format(fmt::runtime(footer), name));
-    app.set_version_flag("--version", fmt::format("transformer-mlir {} (module made by {})",
-                                                  version, description.producer));
+    app.footer(formatted(fmt::runtime(footer), name));
+    app.set_version_flag("--version", formatted("transformer-mlir {} (module made by {})", version,
+                                                description.producer));
     app.require_subcommand(0, 1);
     app.fallthrough();
     addCommon(app, session);

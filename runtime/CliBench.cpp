@@ -47,7 +47,7 @@ void runBench(const Session &session, const BenchOptions &options) {
   Program program = session.openProgram();
   Call call = program.prepare(options.entry, std::move(inputs));
   BenchResult result = bench(program, call, options.repeat);
-  std::string object = fmt::format(
+  std::string object = formatted(
       "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
       "\"flops\": {:.0f}, \"gflops\": {:.3f}}}\n",
       result.medianMs, result.minMs, result.maxMs, result.tokens, result.flops, result.gflops);
@@ -61,12 +61,12 @@ void runBench(const Session &session, const BenchOptions &options) {
     file.commit();
   }
   std::string shape = call.inputs.empty() ? "" : shapeText(call.inputs[0].shape());
-  writeOut(fmt::format(
-      "{} {}, {} tokens, {} threads, {} runs\n"
-      "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
-      "{:.0f} tokens/second, {:.1f} GFLOP/s\n",
-      entry.name, shape, result.tokens, threads(), options.repeat, result.medianMs, result.minMs,
-      result.maxMs, double(result.tokens) / std::max(result.medianMs, 1e-9) * 1e3, result.gflops));
+  writeOut(formatted("{} {}, {} tokens, {} threads, {} runs\n"
+                     "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
+                     "{:.0f} tokens/second, {:.1f} GFLOP/s\n",
+                     entry.name, shape, result.tokens, threads(), options.repeat, result.medianMs,
+                     result.minMs, result.maxMs,
+                     double(result.tokens) / std::max(result.medianMs, 1e-9) * 1e3, result.gflops));
 }
 
 } // namespace

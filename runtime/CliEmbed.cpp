@@ -27,8 +27,8 @@ std::string jsonLines(const std::vector<std::string> &texts, const Tensor &vecto
   int64_t width = vectors.shape()[1];
   for (size_t i = 0; i < texts.size(); ++i) {
     const float *row = vectors.data<float>() + static_cast<int64_t>(i) * width;
-    result += fmt::format("{{\"text\": {}, \"embedding\": [{}]}}\n", jsonText(texts[i]),
-                          fmt::join(row, row + width, ", "));
+    result += formatted("{{\"text\": {}, \"embedding\": [{}]}}\n", jsonText(texts[i]),
+                        fmt::join(row, row + width, ", "));
   }
   return result;
 }
@@ -38,10 +38,10 @@ std::string rankings(const EmbedOptions &options, const std::vector<std::string>
   std::string result;
   for (size_t i = 0; i < options.queries.size(); ++i) {
     if (options.queries.size() > 1)
-      result += fmt::format("{}{}\n", i ? "\n" : "", options.queries[i]);
+      result += formatted("{}{}\n", i ? "\n" : "", options.queries[i]);
     const float *query = queries.data<float>() + static_cast<int64_t>(i) * queries.shape()[1];
     for (const Match &match : rank(vectors, query, static_cast<size_t>(options.top)))
-      result += fmt::format("{:.4f}  {}\n", match.score, texts[match.index]);
+      result += formatted("{:.4f}  {}\n", match.score, texts[match.index]);
   }
   return result;
 }
@@ -78,8 +78,10 @@ void embed(const Session &session, const EmbedOptions &options) {
     writeOut(jsonLines(texts, vectors));
   if (!options.outputs.empty())
     writeVectors(options.outputs, std::move(vectors));
-  fmt::print(stderr, "{} sentences in {:.3f} s: {:.1f} sentences/second\n", texts.size(),
-             time.count(), double(texts.size()) / std::max(time.count(), 1e-9));
+  std::fputs(formatted("{} sentences in {:.3f} s: {:.1f} sentences/second\n", texts.size(),
+                       time.count(), double(texts.size()) / std::max(time.count(), 1e-9))
+                 .c_str(),
+             stderr);
 }
 
 } // namespace

@@ -10,7 +10,7 @@ std::string dimensions(const std::vector<Dimension> &shape) {
   std::vector<std::string> parts;
   for (const Dimension &dimension : shape)
     parts.push_back(dimension.name.empty() ? std::to_string(dimension.size) : dimension.name);
-  return fmt::format("[{}]", fmt::join(parts, ", "));
+  return formatted("[{}]", fmt::join(parts, ", "));
 }
 
 std::string lowerName(DataType type) {
@@ -21,12 +21,12 @@ std::string lowerName(DataType type) {
 }
 
 std::string inputLine(const InputInfo &input) {
-  std::string line = fmt::format("    in   {}: {} {}", input.name, lowerName(input.dtype),
-                                 dimensions(input.shape));
+  std::string line =
+      formatted("    in   {}: {} {}", input.name, lowerName(input.dtype), dimensions(input.shape));
   if (input.range)
-    line += fmt::format(", {} to {}", input.range->low, input.range->high - 1);
+    line += formatted(", {} to {}", input.range->low, input.range->high - 1);
   if (input.maxLength)
-    line += fmt::format(", at most {} long", *input.maxLength);
+    line += formatted(", at most {} long", *input.maxLength);
   if (input.defaultValue)
     line += ", optional";
   return line + "\n";
@@ -43,9 +43,9 @@ std::string packedLine(const Session &session) {
   std::string problem = PackedWeights::check(session.packedWeights, session.module->description(),
                                              weights ? &*weights : nullptr);
   if (!problem.empty())
-    return fmt::format("packed     not usable: {}\n", problem);
-  return fmt::format("packed     whole, made by this program{}\n",
-                     weights ? " from these weights" : "");
+    return formatted("packed     not usable: {}\n", problem);
+  return formatted("packed     whole, made by this program{}\n",
+                   weights ? " from these weights" : "");
 }
 
 void info(const Session &session, bool json) {
@@ -56,12 +56,12 @@ void info(const Session &session, bool json) {
     return;
   }
   std::string text =
-      fmt::format("model      {} ({})\nproducer   {}\ntarget     {} {}\nfeatures   {}\n",
-                  description.modelType, description.mode, description.producer, description.arch,
-                  description.cpu, fmt::join(description.features, " "));
+      formatted("model      {} ({})\nproducer   {}\ntarget     {} {}\nfeatures   {}\n",
+                description.modelType, description.mode, description.producer, description.arch,
+                description.cpu, fmt::join(description.features, " "));
   std::vector<std::string> missing = missingCpuFeatures(description.features);
   text += missing.empty() ? "this CPU   runs it\n"
-                          : fmt::format("this CPU   lacks {}\n", fmt::join(missing, " "));
+                          : formatted("this CPU   lacks {}\n", fmt::join(missing, " "));
   int64_t elements = 0, bytes = 0, preparedBytes = 0;
   for (const ParameterInfo &parameter : description.parameters) {
     elements += byteSize(parameter.shape, 1);
@@ -69,22 +69,21 @@ void info(const Session &session, bool json) {
   }
   for (const PreparedInfo &item : description.prepared)
     preparedBytes += bytesOf(item.shape, item.dtype);
-  text += fmt::format("parameters {} tensors, {} elements, {:.1f} MiB\n",
-                      description.parameters.size(), elements, double(bytes) / 0x1p20);
-  text += fmt::format("prepared   {} tensors, {:.1f} MiB\n", description.prepared.size(),
-                      double(preparedBytes) / 0x1p20);
+  text += formatted("parameters {} tensors, {} elements, {:.1f} MiB\n",
+                    description.parameters.size(), elements, double(bytes) / 0x1p20);
+  text += formatted("prepared   {} tensors, {:.1f} MiB\n", description.prepared.size(),
+                    double(preparedBytes) / 0x1p20);
   for (const EntryInfo &entry : description.entries) {
-    text += fmt::format("entry      {} (function {})\n", entry.name, entry.function);
+    text += formatted("entry      {} (function {})\n", entry.name, entry.function);
     for (const InputInfo &input : entry.inputs)
       text += inputLine(input);
     for (const OutputInfo &output : entry.outputs)
-      text += fmt::format("    out  {}: {} {}\n", output.name, lowerName(output.dtype),
-                          dimensions(output.shape));
+      text += formatted("    out  {}: {} {}\n", output.name, lowerName(output.dtype),
+                        dimensions(output.shape));
   }
   if (auto embedded = findEmbeddedWeights(session.image))
-    text += fmt::format("weights    embedded, {:.1f} MiB\n", double(embedded->size) / 0x1p20);
-  text +=
-      fmt::format("tokenizer  {}\n", description.tokenizer.empty() ? "not embedded" : "embedded");
+    text += formatted("weights    embedded, {:.1f} MiB\n", double(embedded->size) / 0x1p20);
+  text += formatted("tokenizer  {}\n", description.tokenizer.empty() ? "not embedded" : "embedded");
   writeOut(text + packed);
 }
 

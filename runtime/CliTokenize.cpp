@@ -22,7 +22,7 @@ void tokenize(const Session &session, const TokenizeOptions &options) {
     limit = options.maxLength;
   std::string out;
   for (const std::string &text : texts)
-    out += fmt::format("{}\n", fmt::join(tokenizer.encode(text, limit).ids, " "));
+    out += formatted("{}\n", fmt::join(tokenizer.encode(text, limit).ids, " "));
   writeOut(out);
 }
 

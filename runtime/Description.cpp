@@ -18,7 +18,7 @@ public:
 
   template <typename... Args>
   [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) const {
-    throw Error(where + ": " + fmt::format(format, std::forward<Args>(args)...));
+    throw Error(where + ": " + formatted(format, std::forward<Args>(args)...));
   }
 
   bool has(const char *key) const {
@@ -37,14 +37,14 @@ public:
   template <typename Visit> void each(Visit visit) const {
     requireKind(value->is_array(), "a list");
     for (size_t i = 0; i < value->size(); ++i)
-      visit(Field((*value)[i], fmt::format("{}[{}]", where, i)));
+      visit(Field((*value)[i], formatted("{}[{}]", where, i)));
   }
 
   /// Calls visit(key, item) for every field of an object.
   template <typename Visit> void items(Visit visit) const {
     requireKind(value->is_object(), "an object");
     for (const auto &[key, item] : value->items())
-      visit(key, Field(item, fmt::format("{}.{}", where, printable(key))));
+      visit(key, Field(item, formatted("{}.{}", where, printable(key))));
   }
 
   std::string string() const {

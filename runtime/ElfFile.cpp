@@ -26,7 +26,7 @@ std::string machineName(Elf64_Half machine) {
   case EM_AARCH64:
     return "aarch64";
   default:
-    return fmt::format("ELF machine {}", machine);
+    return formatted("ELF machine {}", machine);
   }
 }
 

@@ -3,6 +3,10 @@
 
 namespace transformer::runtime {
 
+std::string formattedFrom(fmt::string_view format, fmt::format_args args) {
+  return fmt::vformat(format, args);
+}
+
 std::string printable(const std::string &text, size_t maxLength) {
   std::string result;
   for (size_t i = 0; i < text.size() && i < maxLength; ++i) {
@@ -17,9 +21,9 @@ std::string printable(const std::string &text, size_t maxLength) {
 std::string shapeText(const std::vector<int64_t> &shape) {
   constexpr size_t most = 16;
   if (shape.size() <= most)
-    return fmt::format("[{}]", fmt::join(shape, ", "));
-  return fmt::format("[{}, ... {} sizes]", fmt::join(shape.begin(), shape.begin() + most, ", "),
-                     shape.size());
+    return formatted("[{}]", fmt::join(shape, ", "));
+  return formatted("[{}, ... {} sizes]", fmt::join(shape.begin(), shape.begin() + most, ", "),
+                   shape.size());
 }
 
 } // namespace transformer::runtime

@@ -23,10 +23,19 @@ public:
   using std::runtime_error::runtime_error;
 };
 
+/// fmt::vformat, compiled once: a file that calls it itself compiles most of fmt again.
+std::string formattedFrom(fmt::string_view format, fmt::format_args args);
+
+/// What fmt::format gives.
+template <typename... Args>
+std::string formatted(fmt::format_string<Args...> format, Args &&...args) {
+  return formattedFrom(format, fmt::make_format_args(args...));
+}
+
 /// Throws an Error with a message in fmt's format.
 template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args &&...args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  throw Error(formattedFrom(format, fmt::make_format_args(args...)));
 }
 
 /// Cuts text that comes from a file to a length fit for an error message and replaces bytes that

@@ -13,13 +13,13 @@ std::string shapeText(const std::vector<Dimension> &shape) {
   std::vector<std::string> parts;
   for (const Dimension &dimension : shape)
     parts.push_back(dimension.name.empty() ? std::to_string(dimension.size) : dimension.name);
-  return fmt::format("[{}]", fmt::join(parts, ", "));
+  return formatted("[{}]", fmt::join(parts, ", "));
 }
 
 /// "row 3, column 17" for a flat index into a matrix, "[3, 17, 2]" for one into another tensor.
 std::string position(const Tensor &tensor, int64_t index) {
   if (tensor.rank() == 2)
-    return fmt::format("row {}, column {}", index / tensor.shape()[1], index % tensor.shape()[1]);
+    return formatted("row {}, column {}", index / tensor.shape()[1], index % tensor.shape()[1]);
   std::vector<int64_t> indices(tensor.shape().size());
   for (size_t d = indices.size(); d-- > 0;) {
     indices[d] = index % tensor.shape()[d];
@@ -253,7 +253,7 @@ std::string inputNames(const EntryInfo &entry) {
   std::vector<std::string> names;
   for (const InputInfo &input : entry.inputs)
     names.push_back(input.name + (input.defaultValue ? " (optional)" : ""));
-  return fmt::format("{}", fmt::join(names, ", "));
+  return formatted("{}", fmt::join(names, ", "));
 }
 
 Call prepareCall(const EntryInfo &entry, TensorMap given) {

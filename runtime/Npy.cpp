@@ -26,7 +26,7 @@ constexpr NpyType types[] = {{"b1", DataType::Bool}, {"u1", DataType::U8},  {"i1
 /// This finds a key and returns the text from its value on.
 std::string_view valueOf(std::string_view header, std::string_view key) {
   for (char quote : {'\'', '"'}) {
-    std::string quoted = fmt::format("{}{}{}", quote, key, quote);
+    std::string quoted = formatted("{}{}{}", quote, key, quote);
     size_t at = header.find(quoted);
     if (at == std::string_view::npos)
       continue;
@@ -139,9 +139,9 @@ void writeNpy(const std::string &path, const Tensor &tensor) {
   if (descr.empty())
     fail("{}: cannot write {} as .npy", path, safetensorsName(tensor.dtype()));
   std::string shape =
-      fmt::format("{}{}", fmt::join(tensor.shape(), ", "), tensor.rank() == 1 ? "," : "");
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   byteWidth(tensor.dtype()) == 1 ? '|' : '<', descr, shape);
+      formatted("{}{}", fmt::join(tensor.shape(), ", "), tensor.rank() == 1 ? "," : "");
+  std::string header = formatted("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
+                                 byteWidth(tensor.dtype()) == 1 ? '|' : '<', descr, shape);
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
   header += '\n';
   char prefix[10] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};

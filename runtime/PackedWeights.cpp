@@ -24,12 +24,12 @@ constexpr auto otherProgram = "it was made by another program";
 constexpr auto otherWeights = "it was made from other weights, or they have changed";
 
 /// The last line of the file.
-std::string hashLine(uint64_t hash) { return fmt::format("hash {:016x}\n", hash); }
+std::string hashLine(uint64_t hash) { return formatted("hash {:016x}\n", hash); }
 const size_t hashLineSize = hashLine(0).size();
 
 /// What the second line begins with.
 std::string programText(const Description &description) {
-  return fmt::format("program {:016x}, ", hashOf(description.text));
+  return formatted("program {:016x}, ", hashOf(description.text));
 }
 
 /// The lines behind it.
@@ -37,8 +37,8 @@ std::string weightsText(const Checkpoint &weights) {
   std::string text;
   for (const auto &file : weights.files()) {
     const MappedFile &content = file->bytes();
-    text += fmt::format("weights of {} bytes in {}, modified {}, header {:016x}\n", content.size(),
-                        content.fileSize(), content.modified(), hashOf(file->header()));
+    text += formatted("weights of {} bytes in {}, modified {}, header {:016x}\n", content.size(),
+                      content.fileSize(), content.modified(), hashOf(file->header()));
   }
   return text;
 }
@@ -67,8 +67,8 @@ PackedWeights::PackedWeights(std::string path, const Description &description,
   // Lines are short: the text of any real checkpoint fits.
   offset = (4096 + 256 * weights.files().size() + hugePage - 1) / hugePage * hugePage;
   // Up to and with a zero byte.
-  text = fmt::format("{}{}prepared tensors of {} bytes at {}\n{}{}", firstLine,
-                     programText(description), bytes, offset, weightsText(weights), '\0');
+  text = formatted("{}{}prepared tensors of {} bytes at {}\n{}{}", firstLine,
+                   programText(description), bytes, offset, weightsText(weights), '\0');
   checkFolder(this->path);
   if (!pathExists(this->path)) {
     why = "there was none";
@@ -83,7 +83,7 @@ PackedWeights::PackedWeights(std::string path, const Description &description,
   if (start != std::string_view(text).substr(0, start.size())) {
     why = differenceOf(start, text);
   } else if (file.size() != expected) {
-    why = fmt::format("it had {} bytes, expected {}", file.size(), expected);
+    why = formatted("it had {} bytes, expected {}", file.size(), expected);
   } else {
     file.preferHugePages();
     mapped = std::move(file);

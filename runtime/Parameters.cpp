@@ -193,10 +193,10 @@ void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   try {
     ProfileScope scope("write packed weights");
     packed->write(preparedMemory.data());
-    message = fmt::format("note: {}: packed weights written ({})", packedWeights, packed->reason());
+    message = formatted("note: {}: packed weights written ({})", packedWeights, packed->reason());
   } catch (const Error &problem) {
     message =
-        fmt::format("warning: {}; without it weights are packed at every start", problem.what());
+        formatted("warning: {}; without it weights are packed at every start", problem.what());
   }
 }
 

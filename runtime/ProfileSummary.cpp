@@ -82,15 +82,15 @@ double percent(int64_t part, int64_t whole) {
 
 std::string rate(int64_t amount, int64_t time) {
   return amount == 0 ? ""
-                     : fmt::format("{:.1f}", double(amount) / double(std::max<int64_t>(time, 1)));
+                     : formatted("{:.1f}", double(amount) / double(std::max<int64_t>(time, 1)));
 }
 
 std::string rowText(const Row &row, int64_t whole, size_t threads) {
   int64_t threadTime = row.time * static_cast<int64_t>(threads);
-  return fmt::format("{:10.3f} {:5.1f} % {:7} {:>8} {:>7} {:5.1f} % {:5.1f} %  {}\n",
-                     double(row.time) * 1e-6, percent(row.time, whole), row.calls,
-                     rate(row.flops, row.time), rate(row.bytes, row.time),
-                     percent(row.late, threadTime), percent(row.waited, threadTime), row.label);
+  return formatted("{:10.3f} {:5.1f} % {:7} {:>8} {:>7} {:5.1f} % {:5.1f} %  {}\n",
+                   double(row.time) * 1e-6, percent(row.time, whole), row.calls,
+                   rate(row.flops, row.time), rate(row.bytes, row.time),
+                   percent(row.late, threadTime), percent(row.waited, threadTime), row.label);
 }
 
 } // namespace
@@ -98,12 +98,12 @@ std::string rowText(const Row &row, int64_t whole, size_t threads) {
 std::string summaryText(const ProfileRecord &record) {
   std::string text;
   for (const Table &table : tables(record)) {
-    text += fmt::format("{}: {} x, {:.3f} ms, {} threads\n", table.label, table.calls,
-                        double(table.time) * 1e-6, record.threads());
+    text += formatted("{}: {} x, {:.3f} ms, {} threads\n", table.label, table.calls,
+                      double(table.time) * 1e-6, record.threads());
     if (table.rows.empty())
       continue;
-    text += fmt::format("{:>10} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7}  {}\n", "ms", "share", "calls",
-                        "GFLOP/s", "GB/s", "late", "waited", "work");
+    text += formatted("{:>10} {:>7} {:>7} {:>8} {:>7} {:>7} {:>7}  {}\n", "ms", "share", "calls",
+                      "GFLOP/s", "GB/s", "late", "waited", "work");
     std::vector<Row> rows;
     int64_t rest = table.time;
     for (const auto &[label, row] : table.rows) {
@@ -114,8 +114,8 @@ std::string summaryText(const ProfileRecord &record) {
                      [](const Row &a, const Row &b) { return a.time > b.time; });
     for (const Row &row : rows)
       text += rowText(row, table.time, record.threads());
-    text += fmt::format("{:10.3f} {:5.1f} % {:42} between loops\n", double(rest) * 1e-6,
-                        percent(rest, table.time), "");
+    text += formatted("{:10.3f} {:5.1f} % {:42} between loops\n", double(rest) * 1e-6,
+                      percent(rest, table.time), "");
   }
   return text;
 }

@@ -30,23 +30,23 @@ std::string shapeOf(const LoopRecord &loop) {
 
 /// What the spans of a loop have in common.
 std::string description(const LoopRecord &loop, size_t thread, int64_t taken) {
-  return fmt::format("\"layer\": {}, \"shape\": {}, \"thread\": {}, \"tasks\": {}, \"taken\": {}",
-                     jsonText(loop.layer ? loop.layer : ""), jsonText(shapeOf(loop)), thread,
-                     loop.tasks, taken);
+  return formatted("\"layer\": {}, \"shape\": {}, \"thread\": {}, \"tasks\": {}, \"taken\": {}",
+                   jsonText(loop.layer ? loop.layer : ""), jsonText(shapeOf(loop)), thread,
+                   loop.tasks, taken);
 }
 
 /// A rate in 1e9 a second, of something a nanosecond.
 void addRate(std::string &text, const char *what, const char *unit, int64_t amount,
              const LoopRecord &loop) {
   if (amount != 0)
-    text += fmt::format(", \"{}\": {}, \"{}\": {:.3f}", what, amount, unit,
-                        double(amount) / double(std::max<int64_t>(loop.end - loop.begin, 1)));
+    text += formatted(", \"{}\": {}, \"{}\": {:.3f}", what, amount, unit,
+                      double(amount) / double(std::max<int64_t>(loop.end - loop.begin, 1)));
 }
 
 Event eventOf(const LoopRecord &loop, size_t threads) {
   std::string text = description(loop, 0, loop.taken);
-  text += fmt::format(", \"threads\": {}, \"waited_us\": {:.3f}", threads,
-                      double(loop.end - loop.busyEnd) * 1e-3);
+  text += formatted(", \"threads\": {}, \"waited_us\": {:.3f}", threads,
+                    double(loop.end - loop.busyEnd) * 1e-3);
   addRate(text, "flops", "gflops_per_second", flopsOf(loop), loop);
   addRate(text, "bytes", "gb_per_second", bytesOf(loop), loop);
   return {loop.work->label, text, loop.begin, loop.end};
@@ -57,16 +57,16 @@ void writeThread(std::string &text, size_t thread, std::vector<Event> events) {
   std::stable_sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
-  text += fmt::format("{}{{\"ph\": \"M\", \"pid\": 1, \"tid\": {}, \"name\": \"thread_name\", "
-                      "\"args\": {{\"name\": \"{}\"}}}}",
-                      thread == 0 ? "" : ",\n", thread,
-                      thread == 0 ? "caller" : fmt::format("worker {}", thread));
+  text += formatted("{}{{\"ph\": \"M\", \"pid\": 1, \"tid\": {}, \"name\": \"thread_name\", "
+                    "\"args\": {{\"name\": \"{}\"}}}}",
+                    thread == 0 ? "" : ",\n", thread,
+                    thread == 0 ? "caller" : formatted("worker {}", thread));
   for (const Event &event : events) {
     int64_t duration = event.end - event.begin;
-    text += fmt::format(",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": {}, "
-                        "\"ts\": {}.{:03}, \"dur\": {}.{:03}, \"args\": {{{}}}}}",
-                        thread, jsonText(event.name), event.begin / 1000, event.begin % 1000,
-                        duration / 1000, duration % 1000, event.arguments);
+    text += formatted(",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": {}, "
+                      "\"ts\": {}.{:03}, \"dur\": {}.{:03}, \"args\": {{{}}}}}",
+                      thread, jsonText(event.name), event.begin / 1000, event.begin % 1000,
+                      duration / 1000, duration % 1000, event.arguments);
   }
 }
 

@@ -90,7 +90,7 @@ void SafetensorsFile::parse() {
   for (const auto &[name, entry] : header.items()) {
     if (name == "__metadata__")
       continue;
-    std::string where = fmt::format("{}: tensor \"{}\"", file, printable(name));
+    std::string where = formatted("{}: tensor \"{}\"", file, printable(name));
     TensorView view = parseEntry(where, entry, dataBytes);
     view.offset += 8 + headerBytes;
     view.data = mapping.data() + view.offset;

@@ -27,7 +27,7 @@ Checkpoint Session::openWeights() const {
 Program Session::openProgram() const {
   Program program(*module, openWeights(), packedWeights);
   if (!program.notice().empty())
-    fmt::print(stderr, "{}\n", program.notice());
+    std::fputs((program.notice() + "\n").c_str(), stderr);
   return program;
 }
 

@@ -11,11 +11,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string contents(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 fs::perms permissions(const std::string &path) { return fs::status(path).permissions(); }
 
 /// Whether files of this folder have no name while they are written.
@@ -47,12 +42,12 @@ TEST(AtomicFile, AppearsOnCommit) {
     file.write("abc");
     EXPECT_FALSE(fs::exists(path));
     file.commit();
-    EXPECT_EQ(contents(path), "abc");
+    EXPECT_EQ(bytesOf(path), "abc");
   }
   {
     AtomicFile(path).write("lost");
   }
-  EXPECT_EQ(contents(path), "abc");
+  EXPECT_EQ(bytesOf(path), "abc");
   EXPECT_EQ(folder.count(), 1u);
 }
 
@@ -64,9 +59,9 @@ TEST(AtomicFile, TwoAtOnce) {
     first.write("first");
     second.write("the second");
     first.commit();
-    EXPECT_EQ(contents(path), "first");
+    EXPECT_EQ(bytesOf(path), "first");
     second.commit();
-    EXPECT_EQ(contents(path), "the second");
+    EXPECT_EQ(bytesOf(path), "the second");
   }
   EXPECT_EQ(folder.count(), 1u);
 }
@@ -79,8 +74,8 @@ TEST(AtomicFile, TakesNoNameThatCanBeGuessed) {
   AtomicFile file(path);
   file.write("mine");
   file.commit();
-  EXPECT_EQ(contents(path), "mine");
-  EXPECT_EQ(contents(guessed), "another's");
+  EXPECT_EQ(bytesOf(path), "mine");
+  EXPECT_EQ(bytesOf(guessed), "another's");
 }
 
 TEST(AtomicFile, NamesOfAnyLength) {
@@ -91,7 +86,7 @@ TEST(AtomicFile, NamesOfAnyLength) {
     file.write("x");
     file.commit();
   }
-  EXPECT_EQ(contents(path), "x");
+  EXPECT_EQ(bytesOf(path), "x");
 }
 
 TEST(AtomicFile, Permissions) {
@@ -120,17 +115,17 @@ TEST(AtomicFile, FollowsLinks) {
   file.write("new");
   file.commit();
   EXPECT_TRUE(fs::is_symlink(folder.path("link")));
-  EXPECT_EQ(contents(folder.path("there/f")), "new");
+  EXPECT_EQ(bytesOf(folder.path("there/f")), "new");
 }
 
 TEST(AtomicFile, WritesToStandardOutputWhereverThatGoes) {
   TemporaryFolder folder;
   std::string path = folder.write("out", "");
   std::FILE *out = std::fopen(path.c_str(), "r+");
-  AtomicFile file(fmt::format("/proc/self/fd/{}", fileno(out)));
+  AtomicFile file(formatted("/proc/self/fd/{}", fileno(out)));
   file.write("text");
   file.commit();
-  EXPECT_EQ(contents(path), "text"); // of the file that is open, which is not replaced
+  EXPECT_EQ(bytesOf(path), "text"); // of the file that is open, which is not replaced
   struct stat open, there;
   ASSERT_EQ(fstat(fileno(out), &open), 0);
   ASSERT_EQ(stat(path.c_str(), &there), 0);
@@ -150,7 +145,7 @@ TEST(AtomicFile, SignalsLeaveNothing) {
       EXPECT_EQ(folder.count(), size_t(exists));
     }
   }
-  EXPECT_EQ(contents(folder.path("f")), "old");
+  EXPECT_EQ(bytesOf(folder.path("f")), "old");
 }
 
 TEST(AtomicFile, KillingLeavesNothing) {

@@ -127,8 +127,7 @@ TEST_F(Cli, InfoChecksPackedWeights) {
 }
 
 TEST_F(Cli, EmbeddedWeights) {
-  std::ifstream file(folder.path("model.safetensors"), std::ios::binary);
-  std::string weights((std::istreambuf_iterator<char>(file)), {});
+  std::string weights = bytesOf(folder.path("model.safetensors"));
   uint64_t where[2] = {64, weights.size()};
   std::string image = folder.write("image", std::string(64, '.') + weights + "TRWEIGHT" +
                                                 std::string(reinterpret_cast<char *>(where), 16));

@@ -16,11 +16,6 @@ constexpr size_t firstLineBytes = 34;
 constexpr size_t hashBytes = 22; // the last line
 constexpr auto none = "there was none";
 
-std::string bytesOf(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class PackedWeightsFile : public testing::Test {
 protected:
   PackedWeightsFile() { writeSafetensors(weights, fakeWeights()); }
