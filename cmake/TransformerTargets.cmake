@@ -1,10 +1,6 @@
 # Flags and helpers that every target of the compiler shares.
 
-option(TRANSFORMER_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
-if(TRANSFORMER_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=vptr -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined)
-endif()
+include(cmake/Sanitize.cmake)
 
 set(TRANSFORMER_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter -Wno-comment)
 

@@ -1,0 +1,16 @@
+//===- elf.cpp - fuzz target: a module's file, before it is loaded --------===//
+#include "runtime/ElfFile.h"
+#include "runtime/Error.h"
+#include "test/fuzz/Fuzz.h"
+
+using namespace transformer;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const fuzz::MemoryFile file;
+  file.fill(fuzz::text(data, size));
+  try {
+    runtime::checkElfFile(file.path());
+  } catch (const runtime::Error &) {
+  }
+  return 0;
+}

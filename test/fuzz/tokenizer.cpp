@@ -1,0 +1,17 @@
+//===- tokenizer.cpp - fuzz target: tokenizer.json ------------------------===//
+#include "runtime/Error.h"
+#include "runtime/Tokenizer.h"
+#include "test/fuzz/Fuzz.h"
+
+using namespace transformer;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string content(fuzz::text(data, size));
+  try {
+    auto tokenizer = runtime::Tokenizer::parse("tokenizer.json", content);
+    tokenizer.encode("He said: [MASK] caf\u00e9s, \u4e16\u754c!");
+    tokenizer.encodePair("one", content.substr(0, 64), 16);
+  } catch (const runtime::Error &) {
+  }
+  return 0;
+}
