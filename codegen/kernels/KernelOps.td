@@ -189,7 +189,7 @@ def Kernel_SampleSquaresOp : Kernel_Op<"sample_squares", [AttrSizedOperandSegmen
     `matrix[i, j]` with `dim = 0` and `matrix[j, i]` with `dim = 1`. `f(j)` is
     `factors[j]`; without factors each line j counts alike, `f(j)` is one over the
     mean of its squares. An m(i, j) of 0 tells nothing and counts like the mean of
-    line j. At most 64 lines j are looked at, the same for all i; one whose squares
+    line j. At most 32 lines j are looked at, the same for all i; one whose squares
     are out of float32's range does not count. The result is at least 2^-120.
 
     ins: a matrix f32, factors `[J]` 0 or 1 times; outs: `[I]`.

@@ -19,7 +19,7 @@ using namespace mlir::transformer;
 namespace {
 
 /// Lines of a matrix that are looked at, if it has more.
-constexpr int64_t sampleLines = 64;
+constexpr int64_t sampleLines = 32;
 
 /// A line, or a vector of lines: the mean of its squares and what each of them is
 /// multiplied by. It does not count at all where `counts` is false: 0 times an

@@ -1,10 +1,10 @@
 //===- Winograd.cpp - scales and corrections for Winograd's inner product -===//
 //
 // Both sides go through two sweeps: the sum of squares, whose root's exponent is the
-// scale, and then scaling and the corrections in one. Squares and corrections of
-// weights and corrections of rows are summed in double precision; squares of a row
-// are summed again, and scaled, should they leave float32's range. The first sweep
-// over a row fetches the next one, part of which the other core has just written.
+// scale, and then scaling and the corrections in one. Corrections are summed in
+// double precision; squares are summed again, in a wider range, should they leave
+// float32's. The first sweep over a row fetches the next one, part of which the
+// other core has just written.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/Winograd.h"
@@ -60,7 +60,7 @@ public:
     int64_t last = winograd::kStep * winograd::steps(k);
     for (int64_t row = winograd::kStep + k; row < last; ++row)
       store(b.splat(0), b.index(row));
-    Scale scale = scaleOf(b, divideRows());
+    Scale scale = scaleOf(b, rootMeanSquare());
     Value correction = scaleRows(scale.factor);
     for (int64_t row = 0; row < winograd::kStep; ++row)
       store(row == winograd::kInverseScale       ? scale.inverse
@@ -71,8 +71,13 @@ public:
   }
 
 private:
-  Value load(Value row) { return b.loadVector(panels, {panel, row, column}); }
   void store(Value x, Value row) { b.storeVector(x, panels, {panel, row, column}); }
+
+  /// Row `at` of the weight by its feature's scale.
+  Value load(Value at) {
+    Value w = b.loadVector(panels, {panel, b.add(at, winograd::kStep), column});
+    return b.mulf(w, b.broadcast(inverseOf(b, b.load(scales, at))));
+  }
 
   Value extend(Value x) { return arith::ExtFOp::create(b, wide, x); }
   Value narrow(Value x) { return arith::TruncFOp::create(b, b.vectorType(), x); }
@@ -80,45 +85,68 @@ private:
     return arith::ConstantOp::create(b, DenseElementsAttr::get(wide, value));
   }
 
-  /// Row k by its scale; the root mean square of each column.
-  Value divideRows() {
-    auto divide = [&](Value at, Value sum) {
-      Value row = b.add(at, winograd::kStep);
-      Value w = b.mulf(load(row), b.broadcast(inverseOf(b, b.load(scales, at))));
-      store(w, row);
-      w = extend(w);
-      return b.addf(sum, b.mulf(w, w));
-    };
+  /// Calls `body` for the rows of the weight, a step's at once, of which the last
+  /// may have fewer.
+  Values forSteps(Values init, function_ref<Values(Value first, int64_t rows, ValueRange)> body) {
     int64_t whole = k / winograd::kStep * winograd::kStep;
-    Values sums(winograd::kStep, wideSplat(0));
     if (whole)
-      sums = b.loop(b.index(0), b.index(whole), winograd::kStep, sums,
-                    [&](Value first, ValueRange args) {
-                      Values next;
-                      for (auto [i, sum] : llvm::enumerate(args))
-                        next.push_back(divide(b.add(first, i), sum));
-                      return next;
-                    });
-    for (int64_t row = whole; row < k; ++row)
-      sums[row - whole] = divide(b.index(row), sums[row - whole]);
-    return narrow(math::SqrtOp::create(b, b.divf(b.sumTree(sums), wideSplat(double(k)))));
+      init =
+          b.loop(b.index(0), b.index(whole), winograd::kStep, init,
+                 [&](Value first, ValueRange args) { return body(first, winograd::kStep, args); });
+    return whole < k ? body(b.index(whole), k - whole, init) : init;
   }
 
+  /// The sum of each column's squares.
+  Value sumSquares(Value zero, function_ref<Value(Value w, Value sum)> add) {
+    Values sums =
+        forSteps(Values(winograd::kStep, zero), [&](Value first, int64_t rows, ValueRange args) {
+          Values next(args);
+          for (int64_t i = 0; i < rows; ++i)
+            next[i] = add(load(b.add(first, i)), next[i]);
+          return next;
+        });
+    return b.sumTree(sums);
+  }
+
+  Value root(Value sum, Value count) { return math::SqrtOp::create(b, b.divf(sum, count)); }
+
+  /// The root of the mean of each column's squares; in double precision where one
+  /// of them leaves float32's range.
+  Value rootMeanSquare() {
+    Value sum = sumSquares(b.splat(0), [&](Value w, Value to) { return emitFma(b, w, w, to); });
+    auto is = [&](arith::CmpFPredicate predicate, double bound) -> Value {
+      return arith::CmpFOp::create(b, predicate, sum, b.splat(bound));
+    };
+    Value inside = vector::ReductionOp::create(
+        b, vector::CombiningKind::AND,
+        b.both(is(arith::CmpFPredicate::OGT, 0x1p-80), is(arith::CmpFPredicate::OLT, 0x1p120)));
+    return b
+        .ifElse(
+            inside, b.vectorType(), [&] { return Values{root(sum, b.splat(double(k)))}; },
+            [&] {
+              Value exact = sumSquares(wideSplat(0), [&](Value w, Value to) -> Value {
+                w = extend(w);
+                return b.addf(to, b.mulf(w, w));
+              });
+              return Values{narrow(root(exact, wideSplat(double(k))))};
+            })
+        .front();
+  }
+
+  /// Scales the rows; the correction.
   Value scaleRows(Value factor) {
     Value zero = wideSplat(0);
-    Values sums = b.loop(b.index(winograd::kStep), b.index(winograd::kStep * winograd::steps(k)),
-                         winograd::kStep, {zero, zero}, [&](Value row, ValueRange args) {
-                           Values w;
-                           for (int64_t i = 0; i < winograd::kStep; ++i) {
-                             w.push_back(b.mulf(load(b.add(row, i)), factor));
-                             store(w.back(), b.add(row, i));
-                           }
-                           for (Value &x : w)
-                             x = extend(x);
-                           // Exact products.
-                           return Values{b.addf(args[0], b.mulf(w[0], w[1])),
-                                         b.addf(args[1], b.mulf(w[3], w[4]))};
-                         });
+    Values sums = forSteps({zero, zero}, [&](Value first, int64_t rows, ValueRange args) {
+      Values w;
+      for (int64_t i = 0; i < rows; ++i) {
+        w.push_back(b.mulf(load(b.add(first, i)), factor));
+        store(w.back(), b.add(first, winograd::kStep + i));
+      }
+      auto pair = [&](int64_t i, Value sum) { // exact products
+        return i + 1 < rows ? b.addf(sum, b.mulf(extend(w[i]), extend(w[i + 1]))) : sum;
+      };
+      return Values{pair(0, args[0]), pair(3, args[1])};
+    });
     return narrow(b.subf(sums[1], sums[0]));
   }
 
@@ -201,11 +229,9 @@ private:
     VectorType wide = b.vectorType().clone(b.getF64Type());
     Value sum = arith::ConstantOp::create(b, b.getZeroAttr(wide));
     if (whole)
-      sum = b.loop(b.index(0), b.index(whole), group, sum,
-                   [&](Value column, ValueRange args) {
-                     return Values{scaleGroup(column, group, group, args[0])};
-                   })
-                .front();
+      sum = b.loop(b.index(0), b.index(whole), group, sum, [&](Value column, ValueRange args) {
+               return Values{scaleGroup(column, group, group, args[0])};
+             }).front();
     return scaleGroup(b.index(whole), k - whole, k - whole - 1, sum);
   }
 
