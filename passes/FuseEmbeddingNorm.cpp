@@ -2,6 +2,7 @@
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
+#include "passes/Rounds.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_FUSEEMBEDDINGNORMPASS
@@ -76,19 +77,7 @@ bool fuse(LayerNormOp norm) {
 
 struct FuseEmbeddingNorm : transformer::impl::FuseEmbeddingNormPassBase<FuseEmbeddingNorm> {
   void runOnOperation() override {
-    SmallVector<LayerNormOp> norms;
-    getOperation()->walk([&](LayerNormOp norm) { norms.push_back(norm); });
-    for (LayerNormOp norm : norms)
-      fuse(norm);
-    WalkResult left = getOperation()->walk([](LayerNormOp norm) {
-      SmallVector<Operation *> sums;
-      if (findEmbeddings(norm.getX(), sums).empty())
-        return WalkResult::advance();
-      norm.emitError() << norm->getName() << " of embeddings was not fused";
-      return WalkResult::interrupt();
-    });
-    if (left.wasInterrupted())
-      signalPassFailure();
+    rewriteInRounds<LayerNormOp>(getOperation(), fuse);
   }
 };
 

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
 #include "passes/Passes.h"
+#include "passes/Rounds.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_FUSERESIDUALNORMPASS
@@ -49,19 +50,12 @@ void fuse(LayerNormOp norm, Operation *insertion) {
 struct FuseResidualNorm : transformer::impl::FuseResidualNormPassBase<FuseResidualNorm> {
   void runOnOperation() override {
     auto &dominance = getAnalysis<DominanceInfo>(); // blocks do not change
-    SmallVector<LayerNormOp> norms;
-    getOperation()->walk([&](LayerNormOp norm) { norms.push_back(norm); });
-    for (LayerNormOp norm : norms)
-      if (Operation *insertion = findInsertion(norm, dominance))
+    rewriteInRounds<LayerNormOp>(getOperation(), [&](LayerNormOp norm) {
+      Operation *insertion = findInsertion(norm, dominance);
+      if (insertion)
         fuse(norm, insertion);
-    WalkResult left = getOperation()->walk([&](LayerNormOp norm) {
-      if (!findInsertion(norm, dominance))
-        return WalkResult::advance();
-      norm.emitError() << norm->getName() << " of a sum was not fused";
-      return WalkResult::interrupt();
+      return insertion != nullptr;
     });
-    if (left.wasInterrupted())
-      signalPassFailure();
   }
 };
 

@@ -4,6 +4,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "passes/Passes.h"
+#include "passes/Rounds.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_MERGEQKVPASS
@@ -108,16 +109,12 @@ struct MergeQkv : transformer::impl::MergeQkvPassBase<MergeQkv> {
   void runOnOperation() override {
     // Within a block only; the blocks themselves do not change.
     auto &dominance = getAnalysis<DominanceInfo>();
-    SmallVector<AttentionOp> attentions;
-    getOperation()->walk([&](AttentionOp op) { attentions.push_back(op); });
-    for (AttentionOp attention : attentions)
-      if (Group group = findGroup(attention, dominance))
+    rewriteInRounds<AttentionOp>(getOperation(), [&](AttentionOp attention) {
+      Group group = findGroup(attention, dominance);
+      if (group)
         merge(group);
-    for (AttentionOp attention : attentions)
-      if (findGroup(attention, dominance)) {
-        attention.emitError() << "projections of " << attention->getName() << " were not merged";
-        return signalPassFailure();
-      }
+      return bool(group);
+    });
   }
 };
 
