@@ -165,9 +165,7 @@ llvm::Error lower(ModuleOp module, Stage last, const CpuTarget &target,
   timing.setEnabled(options.timing);
   TimingScope scope = timing.getRootScope();
   manager.enableTiming(scope);
-#ifdef NDEBUG
-  manager.enableVerifier(false);
-#endif
+  manager.enableVerifier(options.verifyEach);
   if (last >= Stage::Fused)
     buildFusionPipeline(manager);
   if (last >= Stage::Linalg)

@@ -18,6 +18,7 @@ struct CompileOptions {
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;
   bool timing = false;
+  bool verifyEach = false; // the IR, after every pass
   std::string program; // argv[0], to find the runtime libraries
 };
 

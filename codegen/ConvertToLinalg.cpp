@@ -1,9 +1,9 @@
 //===- ConvertToLinalg.cpp - the transformer dialect to linalg ------------===//
-#include "codegen/DestinationPassing.h"
 #include "codegen/Flops.h"
 #include "codegen/Linear.h"
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/memory/DestinationPassing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,11 +27,12 @@ namespace {
 
 /// What `!transformer.sequences` becomes.
 struct SequenceBuffers {
-  Value cu;   // tensor<?xindex>, batch + 1 offsets
-  Value rows; // tensor<?xindex>, the place of every packed row
+  Value cu;     // tensor<?xindex>, batch + 1 offsets
+  Value rows;   // tensor<?xindex>, the place of every packed row
+  Value length; // index, of the padded rows
 };
 
-/// Rewrites one function in destination-passing style.
+/// Rewrites one function.
 class FunctionConverter {
 public:
   FunctionConverter(func::FuncOp function, int64_t panelColumns, int64_t winogradLeastK)
@@ -68,8 +69,8 @@ public:
   }
 
 private:
-  /// Sequences arguments become two tensors (new block arguments, the old one is
-  /// erased at the end); every result gets a destination argument.
+  /// Sequences arguments become two tensors and an index (new block arguments, the
+  /// old one is erased at the end).
   LogicalResult convertSignature() {
     Block &block = function.front();
     auto indices = RankedTensorType::get({ShapedType::kDynamic}, b.getIndexType());
@@ -83,24 +84,18 @@ private:
         ++position;
         continue;
       }
-      inputs.append({indices, indices});
-      attributes.append({DictionaryAttr(), DictionaryAttr()});
+      inputs.append({indices, indices, b.getIndexType()});
+      attributes.append(3, DictionaryAttr());
       Value old = block.getArgument(position);
       Value cu = block.insertArgument(position++, indices, function.getLoc());
       Value rows = block.insertArgument(position++, indices, function.getLoc());
-      sequences[old] = {cu, rows};
+      Value length = block.insertArgument(position++, b.getIndexType(), function.getLoc());
+      sequences[old] = {cu, rows, length};
       ++position; // the old argument, still there
-    }
-    for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-      inputs.push_back(type);
-      attributes.push_back(function.getResultAttrDict(i));
-      destinations.push_back(block.addArgument(type, function.getLoc()));
     }
     SmallVector<Type> results(function.getResultTypes());
     function.setType(b.getFunctionType(inputs, results));
     function.setAllArgAttrs(attributes);
-    for (unsigned i = 0; i < results.size(); ++i)
-      function.setResultAttrs(i, DictionaryAttr());
     return success();
   }
 
@@ -126,10 +121,9 @@ private:
     if (auto it = pending.find(op); it != pending.end())
       return finish(op, {linear(it->second)});
     return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp,
-              EmbeddingLayerNormOp, LayerNormOp, ResidualLayerNormOp, SplitOp, AttentionOp,
-              ActivationOp, kernel::EstimatedOp, func::CallOp, func::ReturnOp>(
-            [&](auto typed) { return lower(typed); })
+        .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp, EmbeddingOp, EmbeddingLayerNormOp,
+              LayerNormOp, ResidualLayerNormOp, SplitOp, AttentionOp, ActivationOp,
+              kernel::EstimatedOp, func::CallOp>([&](auto typed) { return lower(typed); })
         .Default([&](Operation *other) { return keep(other); });
   }
 
@@ -149,14 +143,21 @@ private:
     if (isa<TransformerDialect>(op->getDialect()) && !isa<GetParameterOp, SinusoidalTableOp>(op))
       return op->emitOpError(
           "cannot be lowered to linalg; run transformer-expand-composites first");
+    if (isa<func::ReturnOp>(op))
+      return success();
     for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
       if (isa<SequencesType>(type))
         return op->emitOpError("takes or makes sequences; only the transformer dialect's ops can");
     return success();
   }
 
+  /// The values may have dynamic sizes where the op's results have static ones.
   LogicalResult finish(Operation *op, ValueRange values) {
-    op->replaceAllUsesWith(values);
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
+      Type type = result.getType();
+      result.replaceAllUsesWith(
+          value.getType() == type ? value : tensor::CastOp::create(b, type, value).getResult());
+    }
     op->dropAllReferences(); // no reader any more
     dead.insert(op);
     return success();
@@ -164,9 +165,11 @@ private:
 
   UnitAttr unit(bool set) { return set ? b.getUnitAttr() : UnitAttr(); }
   Value rowsOf(Value x) { return tensor::DimOp::create(b, x, 0); }
-  Value empty(Value rows, int64_t width) {
-    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{ShapedType::kDynamic, width},
-                                   b.getF32Type(), ValueRange{rows});
+  /// Of the type of `result`, with as many rows as `like`.
+  Value emptyFor(Value result, Value like) {
+    auto type = cast<RankedTensorType>(result.getType());
+    return tensor::EmptyOp::create(b, type,
+                                   type.isDynamicDim(0) ? ValueRange{rowsOf(like)} : ValueRange{});
   }
   Value batchOf(Value cu) {
     return arith::SubIOp::create(b, tensor::DimOp::create(b, cu, 0),
@@ -188,7 +191,8 @@ private:
       types.push_back(ids);
     }
     auto packed = kernel::PackTokensOp::create(b, types, mask, op.getInputs(), outs);
-    sequences[op.getSequences()] = {packed.getResult(0), packed.getResult(1)};
+    sequences[op.getSequences()] = {packed.getResult(0), packed.getResult(1),
+                                    tensor::DimOp::create(b, mask, 1)};
     for (auto [i, result] : llvm::enumerate(op.getPacked()))
       result.replaceAllUsesWith(packed.getResult(i + 2));
     dead.insert(op);
@@ -196,31 +200,25 @@ private:
   }
 
   LogicalResult lower(UnpackTokensOp op) {
-    // The padded shape is known only from the destination.
-    Value destination;
-    for (OpOperand &use : op.getResult().getUses())
-      if (isa<func::ReturnOp>(use.getOwner()))
-        destination = destinations[use.getOperandNumber()];
-    if (!destination)
-      return op.emitOpError("can only be lowered where its result is returned");
-    auto unpacked = kernel::UnpackTokensOp::create(b, TypeRange{op.getResult().getType()},
-                                                   op.getX(), sequences.at(op.getSequences()).rows,
-                                                   ValueRange{destination}, op.getColumnAttr());
+    SequenceBuffers of = sequences.at(op.getSequences());
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Value padded = tensor::EmptyOp::create(b, type, ValueRange{batchOf(of.cu), of.length});
+    auto unpacked = kernel::UnpackTokensOp::create(b, TypeRange{type}, op.getX(), of.rows,
+                                                   ValueRange{padded}, op.getColumnAttr());
     return finish(op, unpacked.getResults());
   }
 
   LogicalResult lower(FirstTokenOp op) {
     Value cu = sequences.at(op.getSequences()).cu;
+    Value out = tensor::EmptyOp::create(b, op.getResult().getType(), ValueRange{batchOf(cu)});
     auto first =
-        kernel::FirstTokenOp::create(b, TypeRange{op.getResult().getType()}, op.getX(), cu,
-                                     ValueRange{empty(batchOf(cu), widthOf(op.getResult()))});
+        kernel::FirstTokenOp::create(b, TypeRange{out.getType()}, op.getX(), cu, ValueRange{out});
     return finish(op, first.getResults());
   }
 
-  Value embed(ValueRange ids, ValueRange tables, ValueRange norm, ArrayRef<double> scales,
-              FloatAttr eps, bool unbiased, bool epsOutside) {
-    int64_t width = widthOf(tables.front());
-    Value out = empty(rowsOf(ids.front()), width);
+  Value embed(Value result, ValueRange ids, ValueRange tables, ValueRange norm,
+              ArrayRef<double> scales, FloatAttr eps, bool unbiased, bool epsOutside) {
+    Value out = emptyFor(result, ids.front());
     return kernel::EmbeddingOp::create(b, TypeRange{out.getType()}, ids, tables, norm,
                                        ValueRange{out}, b.getDenseF64ArrayAttr(scales), eps,
                                        unit(unbiased), unit(epsOutside))
@@ -228,14 +226,16 @@ private:
   }
 
   LogicalResult lower(EmbeddingOp op) {
-    return finish(op, {embed(op.getIds(), op.getTable(), {}, {op.getScale().convertToDouble()},
-                             b.getF64FloatAttr(0), false, false)});
+    return finish(op,
+                  {embed(op.getResult(), op.getIds(), op.getTable(), {},
+                         {op.getScale().convertToDouble()}, b.getF64FloatAttr(0), false, false)});
   }
 
   LogicalResult lower(EmbeddingLayerNormOp op) {
     SmallVector<double> scales(op.getIds().size(), 1.0);
-    return finish(op, {embed(op.getIds(), op.getTables(), {op.getGamma(), op.getBeta()}, scales,
-                             op.getEpsAttr(), op.getUnbiased(), op.getEpsOutside())});
+    return finish(op,
+                  {embed(op.getResult(), op.getIds(), op.getTables(), {op.getGamma(), op.getBeta()},
+                         scales, op.getEpsAttr(), op.getUnbiased(), op.getEpsOutside())});
   }
 
   /// Whether `x` is all of what an op here writes to memory of its own.
@@ -249,7 +249,7 @@ private:
   template <typename OpTy> SmallVector<Value> norm(OpTy op, ValueRange residual, unsigned results) {
     SmallVector<Value> outs;
     for (unsigned i = 0; i < results; ++i)
-      outs.push_back(empty(rowsOf(op.getX()), widthOf(op.getX())));
+      outs.push_back(emptyFor(op.getX(), op.getX()));
     // Rows are normalised where they stand, if nobody else reads them.
     if (isOwnBuffer(op.getX()) && hasOneReader(op.getX()))
       outs.back() = op.getX();
@@ -281,7 +281,7 @@ private:
 
   LogicalResult lower(AttentionOp op) {
     Value cuQ = sequences.at(op.getSequences()).cu, cuK = sequences.at(op.keySequences()).cu;
-    Value out = empty(rowsOf(op.getQ()), widthOf(op.getResult()));
+    Value out = emptyFor(op.getResult(), op.getQ());
     SmallVector<Value> factor;
     if (op.getScaleFactor())
       factor.push_back(op.getScaleFactor());
@@ -297,43 +297,21 @@ private:
   }
 
   LogicalResult lower(func::CallOp op) {
+    auto callee = function->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(op.getCallee());
+    if (!callee || callee.isExternal())
+      return op.emitOpError("calls a function that has no body");
     SmallVector<Value> operands;
     for (Value operand : op.getOperands()) {
       if (isa<SequencesType>(operand.getType())) {
         SequenceBuffers buffers = sequences.at(operand);
-        operands.append({buffers.cu, buffers.rows});
+        operands.append({buffers.cu, buffers.rows, buffers.length});
       } else {
         operands.push_back(operand);
       }
     }
-    // Layers keep the number of rows: a result has as many as the first rows argument.
-    for (Type type : op.getResultTypes()) {
-      auto ranked = dyn_cast<RankedTensorType>(type);
-      if (!ranked)
-        return op.emitOpError("expected results of tensors, found ") << type;
-      Value rows;
-      for (Value operand : op.getOperands())
-        if (auto t = dyn_cast<RankedTensorType>(operand.getType());
-            !rows && t && t.getRank() == ranked.getRank() && t.isDynamicDim(0))
-          rows = rowsOf(operand);
-      if (!rows || ranked.getRank() != 2)
-        return op.emitOpError("expected results [tokens, width] and an argument with these rows");
-      operands.push_back(empty(rows, ranked.getDimSize(1)));
-    }
     auto call = func::CallOp::create(b, op.getCallee(), op.getResultTypes(), operands);
     call->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     return finish(op, call.getResults());
-  }
-
-  LogicalResult lower(func::ReturnOp op) {
-    for (auto [i, value] : llvm::enumerate(op.getOperands())) {
-      Value destination = destinations[i];
-      if (auto unpack = value.getDefiningOp<kernel::UnpackTokensOp>();
-          unpack && unpack.getOuts().front() == destination)
-        continue;
-      op.setOperand(i, writeOrCopyInto(b, function, value, destination));
-    }
-    return success();
   }
 
   func::FuncOp function;
@@ -342,7 +320,6 @@ private:
   ImplicitLocOpBuilder b;
   DenseMap<Value, SequenceBuffers> sequences;
   DenseMap<Value, Value> squares; // of rows, estimated
-  SmallVector<Value> destinations;
   llvm::SmallPtrSet<Operation *, 8> dead, absorbed;
   DenseMap<Operation *, LinearChain> pending;
 };

@@ -47,6 +47,8 @@ mlir::transformer::toLlvmIr(ModuleOp module, const CpuTarget &target, llvm::LLVM
   for (llvm::Function &function : *ir) {
     if (function.isDeclaration())
       continue;
+    if (function.hasLocalLinkage()) // whatever a model calls its layers, memcpy is the C library's
+      function.setName("model." + function.getName());
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", target.features);
     function.addFnAttr("prefer-vector-width", width);

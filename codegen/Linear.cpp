@@ -279,8 +279,8 @@ Value mlir::transformer::emitLinear(ImplicitLocOpBuilder &b, LinearChain chain, 
 Value mlir::transformer::emitActivationGeneric(ImplicitLocOpBuilder &b, ActivationKind kind,
                                                Value x) {
   auto type = cast<RankedTensorType>(x.getType());
-  Value rows = tensor::DimOp::create(b, x, 0);
-  Value init = tensor::EmptyOp::create(b, type, ValueRange{rows});
+  Value init =
+      tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), x), type.getElementType());
   AffineMap identity = b.getMultiDimIdentityMap(2);
   return linalg::GenericOp::create(
              b, type, ValueRange{x}, ValueRange{init}, ArrayRef<AffineMap>{identity, identity},

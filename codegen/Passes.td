@@ -36,10 +36,8 @@ def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp
   let summary = "Lower the transformer dialect to linalg and destination-style kernels";
   let description = [{
     Every core op becomes linalg on tensors or one op of `transformer_kernel`.
-    Functions become destination-passing: each result gets an argument of the
-    same type, at the end, that the result is written to. `!transformer.sequences`
-    becomes two tensors of `index`: the offsets of the sequences and the place
-    of every packed row.
+    `!transformer.sequences` becomes two tensors of `index`, the offsets of the
+    sequences and the place of every packed row, and the length of a padded row.
 
     `linear` reads its weight in panels `[N / NR][K][NR]`: a `linalg.pack` of the
     weight (moved to load time by `transformer-hoist-parameters`), a contraction
@@ -59,6 +57,36 @@ def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp
                         "Least inputs K of linear layers by Winograd's inner product; 0: none">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::transformer::kernel::KernelDialect"];
+}
+
+def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp"> {
+  let summary = "Give results of functions memory of the caller";
+  let description = [{
+    Each result of a function gets an argument of the same type, behind the
+    others, that the result is written to; in place where the op that makes it
+    has a destination, else by a copy. A call passes memory of its own for each
+    of them, of the sizes that the called function computes, as far as they
+    follow from its arguments:
+
+    ```mlir
+    func.func private @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %c0 = arith.constant 0 : index
+      %rows = tensor.dim %x, %c0 : tensor<?x4xf32>
+      %init = tensor.empty(%rows) : tensor<?x4xf32>
+      %y = linalg.exp ins(%x : tensor<?x4xf32>) outs(%init : tensor<?x4xf32>) -> tensor<?x4xf32>
+      return %y : tensor<?x4xf32>
+    }
+    // becomes
+    func.func private @layer(%x: tensor<?x4xf32>, %to: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %y = linalg.exp ins(%x : tensor<?x4xf32>) outs(%to : tensor<?x4xf32>) -> tensor<?x4xf32>
+      return %y : tensor<?x4xf32>
+    }
+    ```
+
+    Fails, naming the function, for control flow, recursion, a function without a
+    body, a result that is no tensor, and a size that only the call computes.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect"];
 }
 
 def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {

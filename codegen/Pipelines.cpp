@@ -32,6 +32,7 @@ void mlir::transformer::buildLinalgPipeline(OpPassManager &manager, const CpuTar
   options.panelColumns = target.linearColumns();
   options.winogradLeastK = target.winograd ? target.winogradLeastK : 0;
   manager.addPass(createConvertTransformerToLinalg(options));
+  manager.addPass(createPassDestinations());
   addCleanUp(manager);
   manager.addPass(createHoistParametersPass());
   manager.addPass(createOutlinePreparedPass());

@@ -18,7 +18,7 @@ def Transformer_ParameterOp : Transformer_Op<"parameter", [Symbol]> {
     (a missing base-model prefix, `gamma` for `weight`), tried in order.
 
     Shapes: static, float32 in the module (a file may hold F32, F16 or BF16).
-    Error: a dynamic shape, an element type other than f32, an empty name.
+    Error: a dynamic shape, a size of 0, an element type other than f32, an empty name.
 
     ```mlir
     transformer.parameter @"encoder.layer.0.output.dense.bias" : tensor<768xf32>

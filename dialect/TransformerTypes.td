@@ -16,11 +16,11 @@ def Transformer_Sequences : TypeDef<Transformer_Dialect, "Sequences"> {
   }];
 }
 
-/// Packed rows: `[T, W]`, T dynamic, W static.
+/// Packed rows: `[T, W]`, T dynamic, W static and not 0.
 def Transformer_Rows : Type<
     And<[TensorRankOf<[F32], [2]>.predicate,
-         CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(1)">]>,
-    "2D tensor of f32 with a static width ([tokens, width])", "::mlir::RankedTensorType">;
+         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getDimSize(1) > 0">]>,
+    "2D tensor of f32 with a static width, not 0 ([tokens, width])", "::mlir::RankedTensorType">;
 
 /// One integer a packed row: `[T]`.
 def Transformer_Ids : Type<TensorRankOf<[I64], [1]>.predicate,
@@ -30,19 +30,24 @@ def Transformer_Ids : Type<TensorRankOf<[I64], [1]>.predicate,
 def Transformer_IdGrid : Type<TensorRankOf<[I64], [2]>.predicate,
     "2D tensor of i64 ([batch, sequence])", "::mlir::RankedTensorType">;
 
+/// Static sizes, none of them 0.
+def Transformer_Filled
+    : CPred<"::llvm::all_of(::llvm::cast<::mlir::RankedTensorType>($_self).getShape(), "
+            "[](int64_t size) { return size > 0; })">;
+
 /// A parameter of rank 1 or 2 with a static shape.
 def Transformer_Matrix : Type<
     And<[TensorRankOf<[F32], [2]>.predicate,
-         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
-    "2D tensor of f32 with a static shape", "::mlir::RankedTensorType">;
+         Transformer_Filled]>,
+    "2D tensor of f32 with a static shape, not empty", "::mlir::RankedTensorType">;
 def Transformer_Vector : Type<
     And<[TensorRankOf<[F32], [1]>.predicate,
-         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
-    "1D tensor of f32 with a static shape", "::mlir::RankedTensorType">;
+         Transformer_Filled]>,
+    "1D tensor of f32 with a static shape, not empty", "::mlir::RankedTensorType">;
 def Transformer_Weight : Type<
     And<[TensorOf<[F32]>.predicate,
          CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">,
-         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">]>,
-    "tensor of f32 with a static shape", "::mlir::RankedTensorType">;
+         Transformer_Filled]>,
+    "tensor of f32 with a static shape, not empty", "::mlir::RankedTensorType">;
 
 #endif // DIALECT_TRANSFORMERTYPES_TD

@@ -34,6 +34,33 @@ def ExpandCompositesPass : Pass<"transformer-expand-composites", "::mlir::Module
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def IsolateEntriesPass : Pass<"transformer-isolate-entries", "::mlir::ModuleOp"> {
+  let summary = "entry points are called from outside only, layers from inside only";
+  let description = [{
+    In a module that has entry points, every other function becomes private. An
+    entry point that is called gets a private copy, to which the calls go: an
+    entry's arguments and results are the runtime's. Functions whose names are as
+    the compiler makes them itself (with a dot, or beginning with `tr_` or
+    `transformer`) get others; an entry point with such a name is an error.
+
+    Left alone: modules without entry points.
+
+    Example:
+    ```mlir
+    func.func @encode(%ids: tensor<?x?xi64> {...}) -> (tensor<?x8xf32> {...}) attributes {transformer.entry} { /* body */ }
+    func.func @forward(%ids: tensor<?x?xi64> {...}) -> (tensor<?x8xf32> {...}) attributes {transformer.entry} {
+      %0 = call @encode(%ids) : (tensor<?x?xi64>) -> tensor<?x8xf32>
+      ...
+    // becomes
+    func.func private @encode_0(%ids: tensor<?x?xi64>) -> tensor<?x8xf32> { /* body */ }
+    func.func @encode(...) ... { /* body */ }
+    func.func @forward(%ids: tensor<?x?xi64> {...}) -> (tensor<?x8xf32> {...}) attributes {transformer.entry} {
+      %0 = call @encode_0(%ids) : (tensor<?x?xi64>) -> tensor<?x8xf32>
+      ...
+    ```
+  }];
+}
+
 def DeduplicateLayersPass : Pass<"transformer-deduplicate-layers", "::mlir::ModuleOp"> {
   let summary = "compile identical layers once";
   let description = [{

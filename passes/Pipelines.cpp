@@ -13,6 +13,7 @@ namespace mlir::transformer::generated {
 } // namespace mlir::transformer::generated
 
 void transformer::buildFusionPipeline(OpPassManager &manager) {
+  manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

@@ -82,6 +82,7 @@ llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
   options.input = text->path().str();
   options.output = object->path().str();
   options.arch = arch;
+  options.verifyEach = true;
   options.program = program;
   if (llvm::Error error = compile(options))
     return error;

@@ -34,6 +34,8 @@ static cl::opt<bool> embedWeights("embed-weights",
                                   cl::desc("Append the checkpoint's weights to the output"),
                                   cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print what each stage takes"), cl::cat(category));
+static cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the IR after every pass"),
+                                cl::cat(category));
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -49,7 +51,7 @@ int main(int argc, char **argv) {
     return mlir::transformer::printError(
         "expected a model definition and -o OUTPUT; try transformer-compile --help");
   CompileOptions options{input, output, target,       arch,   mode,
-                         dtype, emit,   embedWeights, timing, argv[0]};
+                         dtype, emit,   embedWeights, timing, verifyEach, argv[0]};
   if (llvm::Error error = mlir::transformer::compile(options))
     return mlir::transformer::printError(llvm::toString(std::move(error)));
   return 0;

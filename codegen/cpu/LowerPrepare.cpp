@@ -1,5 +1,5 @@
 //===- LowerPrepare.cpp - prepare functions to kernels and copies ---------===//
-#include "codegen/DestinationPassing.h"
+#include "codegen/memory/DestinationPassing.h"
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,19 +20,6 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-/// The result becomes an argument that the function writes to.
-void passDestination(func::FuncOp function) {
-  Block &block = function.front();
-  auto ret = cast<func::ReturnOp>(block.getTerminator());
-  Type type = ret.getOperand(0).getType();
-  Value destination = block.addArgument(type, function.getLoc());
-  SmallVector<Type> inputs(function.getArgumentTypes());
-  inputs.push_back(type);
-  function.setType(FunctionType::get(function.getContext(), inputs, {type}));
-  OpBuilder b(ret);
-  ret.setOperand(0, writeOrCopyInto(b, function, ret.getOperand(0), destination));
-}
 
 /// The weights that `pack` puts in panels: without zeros behind the last output, and one by one
 /// where a concatenation of outputs falls into whole panels.
@@ -127,7 +114,7 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
       linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *) { return true; });
       if (failed(applyPatternsGreedily(function, std::move(patterns))))
         return signalPassFailure();
-      passDestination(function);
+      addDestinations(function);
     }
   }
 };

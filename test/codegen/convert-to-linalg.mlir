@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-to-linalg --split-input-file | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg --transformer-pass-destinations --split-input-file | FileCheck %s
 // RUN: transformer-opt %s --transformer-to-linalg=panel-columns=32 --split-input-file | FileCheck %s --check-prefix=WIDE
 
 // CHECK-LABEL: @linear_out_in(
@@ -135,7 +135,7 @@ func.func private @layer(%x: tensor<?x8xf32>, %seq: !transformer.sequences) -> t
 // -----
 
 // CHECK-LABEL: @cross_attention(
-// CHECK-SAME: %[[X:[^:]*]]: tensor<?x24xf32>, %[[K:[^:]*]]: tensor<?x4xf32>, %[[CU:[^:]*]]: tensor<?xindex>, %{{[^:]*}}: tensor<?xindex>, %[[CUK:[^:]*]]: tensor<?xindex>, %{{[^:]*}}: tensor<?xindex>, %[[Y:[^:]*]]: tensor<?x8xf32>)
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x24xf32>, %[[K:[^:]*]]: tensor<?x4xf32>, %[[CU:[^:]*]]: tensor<?xindex>, %{{[^:]*}}: tensor<?xindex>, %{{[^:]*}}: index, %[[CUK:[^:]*]]: tensor<?xindex>, %{{[^:]*}}: tensor<?xindex>, %{{[^:]*}}: index, %[[Y:[^:]*]]: tensor<?x8xf32>)
 // CHECK: %[[Q:.*]] = tensor.extract_slice %[[X]][0, 16] [%{{.*}}, 8] [1, 1]
 // CHECK: transformer_kernel.attention ins(%[[Q]], %[[K]], %[[K]], %[[CU]], %[[CUK]]) outs(%[[Y]]) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 5.000000e-01 : f64}
 func.func @cross_attention(%x: tensor<?x24xf32>, %k: tensor<?x4xf32>, %seq: !transformer.sequences, %memory: !transformer.sequences) -> tensor<?x8xf32> {

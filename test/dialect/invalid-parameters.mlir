@@ -93,3 +93,8 @@ func.func private @f(%w: tensor<2xf32>) -> tensor<2xf32> {
 // expected-error @below {{expected source @q to be prepared before it}}
 transformer.prepared @p = @f(@q) : tensor<2xf32>
 transformer.prepared @q = @f(@w) : tensor<2xf32>
+
+// -----
+
+// expected-error @below {{attribute 'type' failed to satisfy constraint: type attribute of tensor of f32 with a static shape, not empty}}
+transformer.parameter @none : tensor<0x32xf32>

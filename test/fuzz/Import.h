@@ -12,7 +12,7 @@ inline void import(const std::string &path) {
   std::string error;
   if (failed(mlir::transformer::importModel(path, context(), error)) &&
       (error.empty() || error.find('\n') != std::string::npos ||
-       error.find("the imported module is not valid") != std::string::npos))
+       error.starts_with(path + "/config.json: the imported module is not valid")))
     abort();
 }
 

@@ -1,5 +1,6 @@
 //===- DestinationPassing.cpp - results written where the caller wants ----===//
-#include "codegen/DestinationPassing.h"
+#include "codegen/memory/DestinationPassing.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -49,9 +50,9 @@ bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value dest
   Operation *op = value.getDefiningOp();
   if (!op || !hasOneReader(value))
     return false;
-  if (auto init = dyn_cast<tensor::EmptyOp>(op)) {
-    init.getResult().replaceAllUsesWith(destination);
-    init.erase();
+  if (isa<tensor::EmptyOp, bufferization::AllocTensorOp>(op)) {
+    value.replaceAllUsesWith(destination);
+    op->erase();
     return true;
   }
   if (auto call = dyn_cast<func::CallOp>(op)) {
@@ -70,9 +71,20 @@ bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value dest
   return false;
 }
 
-Value mlir::transformer::writeOrCopyInto(OpBuilder &b, func::FuncOp function, Value value,
-                                         Value destination) {
-  if (writeInto(function, value, destination))
-    return value;
-  return linalg::CopyOp::create(b, value.getLoc(), value, destination).getResult(0);
+void mlir::transformer::addDestinations(func::FuncOp function) {
+  Block &block = function.front();
+  auto ret = cast<func::ReturnOp>(block.getTerminator());
+  OpBuilder b(ret);
+  unsigned first = function.getNumArguments();
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    DictionaryAttr attributes = function.getResultAttrDict(i);
+    (void)function.insertArgument(first + i, type, attributes, function.getLoc());
+    function.setResultAttrs(i, DictionaryAttr());
+  }
+  for (OpOperand &result : ret->getOpOperands()) {
+    Value destination = function.getArgument(first + result.getOperandNumber());
+    Value value = result.get();
+    if (!writeInto(function, value, destination))
+      result.set(linalg::CopyOp::create(b, value.getLoc(), value, destination).getResult(0));
+  }
 }

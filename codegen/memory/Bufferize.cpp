@@ -1,6 +1,7 @@
 //===- Bufferize.cpp - one-shot bufferisation of a module -----------------===//
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "codegen/Passes.h"
+#include "codegen/memory/CallGraph.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
@@ -27,12 +28,27 @@ BlockArgument asArgument(Value value) {
   return cast<BlockArgument>(value);
 }
 
+/// Results of a call are the destinations among its arguments.
+void dropResults(func::CallOp call, ArrayRef<unsigned> destinations) {
+  if (call.getNumResults() == 0)
+    return;
+  OpBuilder b(call);
+  auto replacement =
+      func::CallOp::create(b, call.getLoc(), call.getCallee(), TypeRange{}, call.getOperands());
+  replacement->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+  for (auto [argument, result] : llvm::zip_equal(destinations, call.getResults()))
+    result.replaceAllUsesWith(call.getOperand(argument));
+  call.erase();
+}
+
 /// Functions whose results are destination arguments return nothing.
 LogicalResult dropResults(ModuleOp module) {
   llvm::StringMap<SmallVector<unsigned>> destinations;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal() || function.getNumResults() == 0)
-      continue;
+  for (func::FuncOp function : calleesFirst(module)) {
+    SmallVector<func::CallOp> calls;
+    function.walk([&](func::CallOp call) { calls.push_back(call); });
+    for (func::CallOp call : calls)
+      dropResults(call, destinations.lookup(call.getCallee()));
     auto ret = cast<func::ReturnOp>(function.front().getTerminator());
     for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
       BlockArgument argument = asArgument(value);
@@ -41,23 +57,11 @@ LogicalResult dropResults(ModuleOp module) {
                                  << " was not written to its destination";
       destinations[function.getName()].push_back(argument.getArgNumber());
     }
+    if (function.getNumResults() == 0)
+      continue;
     ret->eraseOperands(0, ret.getNumOperands());
     function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), {}));
     function.removeResAttrsAttr();
-  }
-  SmallVector<func::CallOp> calls;
-  module.walk([&](func::CallOp call) { calls.push_back(call); });
-  for (func::CallOp call : calls) {
-    if (call.getNumResults() == 0)
-      continue;
-    OpBuilder b(call);
-    auto replacement =
-        func::CallOp::create(b, call.getLoc(), call.getCallee(), TypeRange{}, call.getOperands());
-    replacement->setDiscardableAttrs(call->getDiscardableAttrDictionary());
-    for (auto [argument, result] :
-         llvm::zip_equal(destinations[call.getCallee()], call.getResults()))
-      result.replaceAllUsesWith(call.getOperand(argument));
-    call.erase();
   }
   return success();
 }

@@ -11,13 +11,14 @@ namespace mlir::transformer {
 bool hasOneReader(Value value);
 
 /// Makes the computation of `value` write to `destination`, an argument of the
-/// same type: follows tied inits and reshapes up to a tensor.empty and replaces
-/// that. Returns false, changing nothing, where this is not possible.
+/// same type: follows tied inits and reshapes up to where its memory is made and
+/// replaces that. Returns false, changing nothing, where this is not possible.
 bool writeInto(func::FuncOp function, Value value, Value destination);
 
-/// `value`, written to `destination`: in place where possible, else by a copy at
-/// the builder's place.
-Value writeOrCopyInto(OpBuilder &b, func::FuncOp function, Value value, Value destination);
+/// Adds an argument for each result of a function of one block, behind the others, that the result
+/// is written to: in place where possible, else by a copy before the return. A result's attributes
+/// become the argument's. Calls are not changed.
+void addDestinations(func::FuncOp function);
 
 } // namespace mlir::transformer
 

@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - a place in one arena for every buffer -------------===//
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/memory/CallGraph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -264,24 +265,6 @@ struct PlanMemoryPass : mlir::transformer::impl::PlanMemoryBase<PlanMemoryPass> 
     });
     if (left.wasInterrupted())
       signalPassFailure();
-  }
-
-private:
-  static SmallVector<func::FuncOp> calleesFirst(ModuleOp module) {
-    SmallVector<func::FuncOp> order;
-    llvm::DenseSet<Operation *> seen;
-    auto visit = [&](auto &self, func::FuncOp function) -> void {
-      if (function.isExternal() || !seen.insert(function).second)
-        return;
-      function.walk([&](func::CallOp call) {
-        if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee()))
-          self(self, callee);
-      });
-      order.push_back(function);
-    };
-    for (auto function : module.getOps<func::FuncOp>())
-      visit(visit, function);
-    return order;
   }
 };
 

@@ -1,0 +1,16 @@
+//===- CallGraph.h - the order of a module's functions ----------*- C++ -*-===//
+#ifndef CODEGEN_MEMORY_CALLGRAPH_H
+#define CODEGEN_MEMORY_CALLGRAPH_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::transformer {
+
+/// All functions with a body, each behind those that it calls. Of functions that call each other in
+/// a circle one comes before what it calls.
+SmallVector<func::FuncOp> calleesFirst(ModuleOp module);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_MEMORY_CALLGRAPH_H
