@@ -131,26 +131,12 @@ private:
   unsigned lines = 1, depth = 0, deepest = 0, affineDepth = 0; // affineDepth: 0 outside
 };
 
-/// Whether regions are nested deeper than maxNesting, found without going down by calls.
-bool hasDeepRegions(ModuleOp module) {
-  SmallVector<std::pair<Operation *, unsigned>> ops = {{module, 0}};
-  while (!ops.empty()) {
-    auto [op, depth] = ops.pop_back_val();
-    if (depth > maxNesting)
-      return true;
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Operation &inner : block)
-          ops.push_back({&inner, depth + 1});
-  }
-  return false;
-}
-
 } // namespace
 
-LogicalResult mlir::transformer::checkNesting(llvm::MemoryBufferRef text, MLIRContext *context) {
+LogicalResult mlir::transformer::checkText(llvm::MemoryBufferRef text, MLIRContext *context) {
   if (isBytecode(text))
-    return success();
+    return emitError(FileLineColLoc::get(context, text.getBufferIdentifier(), 1, 1),
+                     "MLIR bytecode, whose reader does not check all that it reads; expected text");
   NestingScanner scanner(text.getBuffer());
   const char *problem = scanner.findProblem();
   if (!problem)
@@ -167,14 +153,9 @@ OwningOpRef<ModuleOp> mlir::transformer::parseModel(StringRef path, MLIRContext 
     emitError(UnknownLoc::get(context), error);
     return {};
   }
-  if (failed(checkNesting(*file, context)))
+  if (failed(checkText(*file, context)))
     return {};
   llvm::SourceMgr source;
   source.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(source, context);
-  if (module && hasDeepRegions(*module)) {
-    emitError(FileLineColLoc::get(context, path, 1, 1), "regions nested deeper than 256 levels");
-    return {};
-  }
-  return module;
+  return parseSourceFile<ModuleOp>(source, context);
 }

@@ -15,12 +15,11 @@ constexpr unsigned maxNesting = 256;
 
 /// Fails with a diagnostic when text would take the parser deeper than maxNesting: by brackets, by
 /// names of attributes and types that stand for others, or by an affine map or set longer than any
-/// that a program needs. To be asked before text is parsed. Bytecode is not text and passes: its
-/// reader does not call itself.
-LogicalResult checkNesting(llvm::MemoryBufferRef text, MLIRContext *context);
+/// that a program needs; and when it is not text but bytecode, of which damaged files have been seen
+/// to write to memory that is not theirs. To be asked before anything is parsed.
+LogicalResult checkText(llvm::MemoryBufferRef text, MLIRContext *context);
 
-/// Parses a file ("-": standard input) of text or bytecode. Null after a diagnostic, also when its
-/// brackets or regions are nested deeper than maxNesting.
+/// Parses a file ("-": standard input). Null after a diagnostic, also where checkText() fails.
 OwningOpRef<ModuleOp> parseModel(llvm::StringRef path, MLIRContext *context);
 
 } // namespace mlir::transformer

@@ -27,7 +27,7 @@ static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
     return failure();
   }
   MLIRContext context(MLIRContext::Threading::DISABLED); // for a diagnostic
-  if (failed(transformer::checkNesting(*file, &context)) ||
+  if (failed(transformer::checkText(*file, &context)) ||
       failed(MlirOptMain(out->os(), std::move(file), registry, config)))
     return failure();
   out->keep();

@@ -119,6 +119,12 @@ def check_nested_mlir(suite: Suite) -> None:
                 (folder / "model.mlir").write_text(text)
                 done = execute(command(folder / "model.mlir", folder / "out" / "program"))
                 suite.expect_error(name, done, (rf'model\.mlir":{line}:', "levels|longer than"), folder)
+    for tool, command in commands.items():
+        if suite.wanted(f"{tool}/bytecode"):
+            folder = suite.folder()
+            (folder / "model.mlir").write_bytes(b"ML\xefR\x0d" + bytes(40))
+            done = execute(command(folder / "model.mlir", folder / "out" / "program"))
+            suite.expect_error(f"{tool}/bytecode", done, (r'model\.mlir":1:', "bytecode", "expected text"), folder)
     if suite.wanted("verify/nested lists"):
         folder = suite.folder()
         (folder / "model.mlir").write_text(NESTED["lists"][0])

@@ -1,4 +1,4 @@
-//===- mlir.cpp - fuzz target: a model's text or bytecode -----------------===//
+//===- mlir.cpp - fuzz target: a model's text -----------------------------===//
 #include "dialect/ModelText.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/raw_ostream.h"
