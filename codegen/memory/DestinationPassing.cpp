@@ -9,10 +9,10 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-/// Emits `destination`, reshaped to the source of `reshape`, at the start of the
-/// function.
+/// Emits `destination`, reshaped to the source of `reshape`, right behind it.
 static Value undoReshape(func::FuncOp function, Operation *reshape, Value destination) {
-  auto b = ImplicitLocOpBuilder::atBlockBegin(function.getLoc(), &function.front());
+  ImplicitLocOpBuilder b(function.getLoc(), function.getContext());
+  b.setInsertionPointAfterValue(destination);
   auto source = cast<RankedTensorType>(reshape->getOperand(0).getType());
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape)) {
     SmallVector<OpFoldResult> shape;
@@ -46,9 +46,14 @@ bool mlir::transformer::hasOneReader(Value value) {
   return readers.size() == 1;
 }
 
+/// Whether the elements of `value` are read once; an op, a return too, may read them twice.
+static bool isReadOnce(Value value) {
+  return llvm::count_if(value.getUsers(), [](Operation *op) { return !isa<tensor::DimOp>(op); }) == 1;
+}
+
 bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value destination) {
   Operation *op = value.getDefiningOp();
-  if (!op || !hasOneReader(value))
+  if (!op || !isReadOnce(value))
     return false;
   if (isa<tensor::EmptyOp, bufferization::AllocTensorOp>(op)) {
     value.replaceAllUsesWith(destination);
@@ -64,7 +69,11 @@ bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value dest
     return writeInto(function, insert.getDest(), destination);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
     Value reshaped = undoReshape(function, op, destination);
-    return reshaped && writeInto(function, op->getOperand(0), reshaped);
+    if (reshaped && writeInto(function, op->getOperand(0), reshaped))
+      return true;
+    if (reshaped)
+      reshaped.getDefiningOp()->erase();
+    return false;
   }
   if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
     return writeInto(function, dps.getTiedOpOperand(cast<OpResult>(value))->get(), destination);

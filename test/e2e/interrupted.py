@@ -63,7 +63,12 @@ class Setting:
 
     def start(self, command: list[str]) -> subprocess.Popen:
         return subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=os.environ | self.environment
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | self.environment,
+            preexec_fn=lambda: [signal.signal(end, signal.SIG_DFL) for end in ENDS],  # scripts in the background ignore one
         )
 
     def prepare(self, with_older: bool) -> None:

@@ -19,14 +19,17 @@ bool writesUnnamed(const TemporaryFolder &folder) {
   return folder.count() == 0;
 }
 
-/// How a process ends that raises `signal` while it writes a file in `folder`.
-int endWhileWriting(const TemporaryFolder &folder, int signal) {
+/// How a process ends that raises `number`, which had `handler` before, while it writes a file in
+/// `folder`. (What is started in the background by a script begins with SIGINT ignored.)
+int endWhileWriting(const TemporaryFolder &folder, int number, sighandler_t handler = SIG_DFL) {
   pid_t child = fork();
   if (child == 0) {
+    if (number != SIGKILL)
+      signal(number, handler);
     handleSignals();
     AtomicFile file(folder.path("f"));
     file.write("half");
-    raise(signal);
+    raise(number);
     _exit(0);
   }
   int status = 0;
@@ -158,9 +161,7 @@ TEST(AtomicFile, KillingLeavesNothing) {
 
 TEST(AtomicFile, IgnoredSignalsStayIgnored) {
   TemporaryFolder folder;
-  auto before = signal(SIGHUP, SIG_IGN);
-  int status = endWhileWriting(folder, SIGHUP);
-  signal(SIGHUP, before);
+  int status = endWhileWriting(folder, SIGHUP, SIG_IGN);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }

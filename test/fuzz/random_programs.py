@@ -1,0 +1,343 @@
+"""Random valid programs of the transformer dialect, with weights and inputs.
+
+A program has two sides of tokens (`a`: input_ids, `b`: decoder_input_ids), layers that take rows,
+sequences and weights and return up to three results of any kind, and one or two entry points. Rows
+are known by whose they are: the tokens of a side, or one for each sequence ("batch").
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+WIDTHS = (1, 3, 5, 8, 12, 16, 17, 24, 32, 40, 64)
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "quick_gelu", "tanh")
+VOCABULARY = 60
+SIDES = ("a", "b")
+GRID = "tensor<?x?xi64>"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A value `[rows, width]`."""
+
+    name: str
+    of: str  # a side, or "batch"
+    width: int
+
+    @property
+    def type(self) -> str:
+        return f"tensor<?x{self.width}xf32>"
+
+
+@dataclass(frozen=True)
+class Weight:
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def type(self) -> str:
+        return f"tensor<{'x'.join(map(str, self.shape))}xf32>"
+
+
+@dataclass
+class Layer:
+    """A private function: what it takes (rows, sides' sequences, weights) and returns."""
+
+    name: str
+    arguments: list[Rows | Weight | str]
+    results: list[Rows | Weight]
+
+
+def type_of(value: Rows | Weight | str) -> str:
+    return "!transformer.sequences" if isinstance(value, str) else value.type
+
+
+@dataclass
+class Program:
+    random: random.Random
+    parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    layers: list[Layer] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        declared = [f"transformer.parameter @{name} : {Weight(name, shape).type}" for name, shape in self.parameters.items()]
+        return "\n".join([*declared, *self.functions]) + "\n"
+
+
+class Body:
+    """Writes the ops of one function."""
+
+    def __init__(self, program: Program):
+        self.program, self.random = program, program.random
+        self.lines: list[str] = []
+        self.rows: list[Rows] = []
+        self.weights: list[Weight] = []
+        self.sequences: dict[str, str] = {}
+        self.ids: dict[str, str] = {}
+        self.count = 0
+
+    def name(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def emit(self, result: str, text: str) -> str:
+        self.lines.append(f"  {result} = {text}")
+        return result
+
+    def add(self, of: str, width: int, text: str) -> Rows:
+        self.rows.append(Rows(self.emit(self.name(), text), of, width))
+        return self.rows[-1]
+
+    # --- weights ---
+
+    def parameter(self, shape: tuple[int, ...]) -> Weight:
+        known = [name for name, other in self.program.parameters.items() if other == shape]
+        if known and self.random.random() < 0.3:
+            name = self.random.choice(known)
+        else:
+            name = f"p{len(self.program.parameters)}"
+            self.program.parameters[name] = shape
+        kind = Weight("", shape).type
+        return Weight(self.emit(self.name(), f"transformer.get_parameter @{name} : {kind}"), shape)
+
+    def weight(self, *shape: int) -> Weight:
+        """A parameter, an argument, or what is computed of parameters."""
+        kind, choice = Weight("", shape).type, self.random.random()
+        there = [weight for weight in self.weights if weight.shape == shape]
+        if there and choice < 0.6:
+            return self.random.choice(there)
+        if choice > 0.95:
+            return Weight(self.emit(self.name(), f"arith.constant dense<{self.random.uniform(-0.2, 0.2):.3f}> : {kind}"), shape)
+        if choice > 0.88:
+            x, y = self.parameter(shape), self.parameter(shape)
+            return Weight(self.emit(self.name(), f"arith.addf {x.name}, {y.name} : {kind}"), shape)
+        if choice > 0.8 and shape[0] > 1:
+            cut = self.random.randrange(1, shape[0])
+            x, y = self.parameter((cut, *shape[1:])), self.parameter((shape[0] - cut, *shape[1:]))
+            text = f"tensor.concat dim(0) {x.name}, {y.name} : ({x.type}, {y.type}) -> {kind}"
+            return Weight(self.emit(self.name(), text), shape)
+        return self.parameter(shape)
+
+    def flags(self, *names: str) -> str:
+        return "".join(f", {name}" for name in names if self.random.random() < 0.3)
+
+    # --- ops ---
+
+    def linear(self, x: Rows, width: int) -> Rows:
+        out_in = self.random.random() < 0.5
+        w = self.weight(*((width, x.width) if out_in else (x.width, width)))
+        bias = self.weight(width) if self.random.random() < 0.6 else None
+        given = f" bias({bias.name} : {bias.type})" if bias else ""
+        layout = "out_in" if out_in else "in_out"
+        kind = f"tensor<?x{width}xf32>"
+        return self.add(x.of, width, f"transformer.linear {x.name}, {w.name}{given} {layout} : {x.type}, {w.type} -> {kind}")
+
+    def of_width(self, x: Rows, width: int) -> Rows:
+        return x if x.width == width else self.linear(x, width)
+
+    def pick(self, accept: Callable[[Rows], bool] = lambda rows: True) -> Rows | None:
+        found = [rows for rows in self.rows if accept(rows)]
+        return self.random.choice(found[-6:]) if found else None
+
+    def write_linear(self) -> None:
+        if x := self.pick():
+            self.linear(x, self.random.choice(WIDTHS))
+
+    def write_activation(self) -> None:
+        if x := self.pick():
+            self.add(x.of, x.width, f"transformer.activation {self.random.choice(ACTIVATIONS)} {x.name} : {x.type}")
+
+    def write_layer_norm(self) -> None:
+        if x := self.pick(lambda rows: rows.width >= 5):
+            g, b = self.weight(x.width), self.weight(x.width)
+            options = "{eps = 1.0e-5 : f64" + self.flags("unbiased", "eps_outside") + "}"
+            self.add(x.of, x.width, f"transformer.layer_norm {x.name}, {g.name}, {b.name} {options} : {x.type}, {g.type}, {b.type} -> {x.type}")
+
+    def write_residual(self) -> None:
+        """A sum, whose norm often follows."""
+        x = self.pick()
+        y = x and self.pick(lambda rows: (rows.of, rows.width) == (x.of, x.width))
+        if x and y:
+            op = self.random.choice(("addf", "addf", "addf", "subf"))
+            self.add(x.of, x.width, f"arith.{op} {x.name}, {y.name} : {x.type}")
+            if self.random.random() < 0.5:
+                self.write_layer_norm()
+
+    def write_split(self) -> None:
+        if x := self.pick(lambda rows: rows.width > 1):
+            cut = self.random.randrange(1, x.width)
+            parts = [Rows(self.name(), x.of, width) for width in (cut, x.width - cut)]
+            self.lines.append(f"  {parts[0].name}, {parts[1].name} = transformer.split {x.name} : {x.type} -> {parts[0].type}, {parts[1].type}")
+            self.rows += parts
+
+    def write_attention(self) -> None:
+        x = self.pick(lambda rows: rows.of in self.sequences)
+        m = self.pick(lambda rows: rows.of in self.sequences)
+        if not x or not m:
+            return
+        groups, kv_heads, head = self.random.choice((1, 1, 2)), self.random.choice((1, 2, 3)), self.random.choice((1, 4, 8, 16, 20))
+        heads = groups * kv_heads
+        q, k, v = self.of_width(x, heads * head), self.of_width(m, kv_heads * head), self.of_width(m, kv_heads * head)
+        options = f"{{num_heads = {heads} : i64, scale = {self.random.uniform(0.1, 0.6):.3f} : f64"
+        if groups > 1:
+            options += f", num_kv_heads = {kv_heads} : i64"
+        memory = ""
+        if m.of != x.of:
+            memory = f" memory({self.sequences[m.of]})"
+        elif self.random.random() < 0.4:
+            options += ", causal"
+        text = f"transformer.attention {q.name}, {k.name}, {v.name} sequences({self.sequences[x.of]}){memory} {options}}}"
+        self.add(x.of, q.width, f"{text} : {q.type}, {k.type}, {v.type} -> {q.type}")
+
+    def write_first_token(self) -> None:
+        if x := self.pick(lambda rows: rows.of in self.sequences):
+            self.add("batch", x.width, f"transformer.first_token {x.name}, {self.sequences[x.of]} : {x.type} -> {x.type}")
+
+    def write_embedding(self) -> None:
+        if not self.ids:
+            return
+        side = self.random.choice(sorted(self.ids))
+        width = self.random.choice(WIDTHS)
+        if self.random.random() < 0.2:
+            layout = self.random.choice(("interleaved", "halves"))
+            text = f"transformer.sinusoidal_position {self.ids[side]} {layout} max_positions {VOCABULARY} : tensor<?xi64> -> tensor<?x{width}xf32>"
+        else:
+            table = self.parameter((VOCABULARY, width))
+            scale = " {scale = 1.5 : f64}" if self.random.random() < 0.3 else ""
+            text = f"transformer.embedding {self.ids[side]}, {table.name}{scale} : tensor<?xi64>, {table.type} -> tensor<?x{width}xf32>"
+        self.add(side, width, text)
+
+    def write_feed_forward(self) -> None:
+        if x := self.pick():
+            hidden, kind = self.random.choice(WIDTHS), self.random.choice(ACTIVATIONS)
+            gated = self.random.random() < 0.3
+            weights = [self.weight(hidden, x.width) for _ in range(2 if gated else 1)] + [self.weight(x.width, hidden)]
+            names, types = ", ".join(w.name for w in weights), ", ".join(w.type for w in weights)
+            self.add(x.of, x.width, f"transformer.feed_forward {kind} {x.name} weights({names}) out_in : ({x.type}, {types}) -> {x.type}")
+
+    def write_call(self) -> None:
+        if not self.program.layers:
+            return
+        layer = self.random.choice(self.program.layers)
+        operands = []
+        for argument in layer.arguments:
+            if isinstance(argument, str):
+                if argument not in self.sequences:
+                    return
+                operands.append(self.sequences[argument])
+            elif isinstance(argument, Weight):
+                operands.append(self.weight(*argument.shape).name)
+            else:
+                given = self.pick(lambda rows, of=argument.of: rows.of == of)
+                if given is None:
+                    return
+                operands.append(self.of_width(given, argument.width).name)
+        results = [self.name() for _ in layer.results]
+        types = ", ".join(type_of(argument) for argument in layer.arguments)
+        made = ", ".join(result.type for result in layer.results)
+        self.emit(", ".join(results), f"call @{layer.name}({', '.join(operands)}) : ({types}) -> ({made})")
+        for name, result in zip(results, layer.results):
+            if isinstance(result, Rows):
+                self.rows.append(Rows(name, result.of, result.width))
+            else:
+                self.weights.append(Weight(name, result.shape))
+
+    def write_ops(self, count: int) -> None:
+        ops = (self.write_linear, self.write_linear, self.write_activation, self.write_layer_norm, self.write_residual,
+               self.write_residual, self.write_split, self.write_attention, self.write_first_token, self.write_embedding,
+               self.write_feed_forward, self.write_call, self.write_call)
+        for _ in range(count):
+            self.random.choice(ops)()
+
+
+def add_layer(program: Program) -> None:
+    body, pick = Body(program), program.random
+    arguments: list[Rows | Weight | str] = []
+    for i in range(pick.randrange(1, 4)):
+        arguments.append(Rows(f"%x{i}", pick.choice(("a", "a", "b", "batch")), pick.choice(WIDTHS)))
+    arguments += [side for side in SIDES if pick.random() < 0.6]
+    arguments += [Weight(f"%w{i}", (pick.choice(WIDTHS), pick.choice(WIDTHS))) for i in range(pick.randrange(3))]
+    arguments += [Weight(f"%b{i}", (pick.choice(WIDTHS),)) for i in range(pick.randrange(2))]
+    pick.shuffle(arguments)
+    header = []
+    for argument in arguments:
+        name = f"%s_{argument}" if isinstance(argument, str) else argument.name
+        header.append(f"{name}: {type_of(argument)}")
+        if isinstance(argument, str):
+            body.sequences[argument] = name
+        else:
+            (body.rows if isinstance(argument, Rows) else body.weights).append(argument)
+    body.write_ops(pick.randrange(1, 7))
+    results: list[Rows | Weight] = [pick.choice(body.rows[-3:])]
+    while len(results) < 3 and pick.random() < 0.3:
+        results.append(pick.choice([*body.rows, *body.weights]))
+    layer = Layer(f"layer_{len(program.layers)}", arguments, results)
+    types = ", ".join(result.type for result in results)
+    names = ", ".join(result.name for result in results)
+    visibility = "" if pick.random() < 0.1 else "private "
+    program.functions.append(
+        f"func.func {visibility}@{layer.name}({', '.join(header)}) -> ({types}) {{\n"
+        + "\n".join(body.lines) + f"\n  return {names} : {types}\n}}")
+    program.layers.append(layer)
+
+
+def add_entry(program: Program, name: str) -> None:
+    body, pick = Body(program), program.random
+    arguments = []
+    for side, prefix, length in (("a", "", "sequence"), ("b", "decoder_", "target")):
+        dims = f'transformer.dims = ["batch", "{length}"]'
+        arguments.append(f'%ids_{side}: {GRID} {{transformer.name = "{prefix}input_ids", transformer.range = array<i64: 0, {VOCABULARY}>, {dims}}}')
+        arguments.append(f'%mask_{side}: {GRID} {{transformer.name = "{prefix}attention_mask", transformer.default = #transformer.default<ones>, {dims}}}')
+        body.lines.append(f"  %i_{side}, %s_{side} = transformer.pack_tokens(%ids_{side}) mask(%mask_{side}) : ({GRID}), {GRID} -> tensor<?xi64>")
+        body.ids[side], body.sequences[side] = f"%i_{side}", f"%s_{side}"
+        body.write_embedding()
+    body.write_ops(pick.randrange(4, 12))
+    outputs = []
+    for i, rows in enumerate(pick.sample(body.rows, min(len(body.rows), pick.randrange(1, 4)))):
+        length = {"a": "sequence", "b": "target"}.get(rows.of)
+        if length is None:
+            outputs.append((rows.name, rows.type, '["batch"]', i))
+            continue
+        column = f" {{column = {pick.randrange(rows.width)} : i64}}" if pick.random() < 0.2 else ""
+        kind = "tensor<?x?xf32>" if column else f"tensor<?x?x{rows.width}xf32>"
+        padded = body.emit(body.name(), f"transformer.unpack_tokens {rows.name}, {body.sequences[rows.of]}{column} : {rows.type} -> {kind}")
+        outputs.append((padded, kind, f'["batch", "{length}"]', i))
+    results = ", ".join(f'{kind} {{transformer.name = "y{i}", transformer.dims = {dims}}}' for _, kind, dims, i in outputs)
+    names, types = ", ".join(o[0] for o in outputs), ", ".join(o[1] for o in outputs)
+    program.functions.append(
+        f"func.func @{name}({', '.join(arguments)})\n    -> ({results}) attributes {{transformer.entry}} {{\n"
+        + "\n".join(body.lines) + f"\n  return {names} : {types}\n}}")
+    program.entries.append(name)
+
+
+def random_program(seed: int) -> Program:
+    program = Program(random.Random(seed))
+    for _ in range(program.random.randrange(4)):
+        add_layer(program)
+    add_entry(program, "forward")
+    if program.random.random() < 0.3:
+        add_entry(program, "other")
+    return program
+
+
+def write_data(program: Program, seed: int, folder: Path) -> None:
+    """Weights near 1/sqrt(columns); one to four sequences a side, some masks with holes."""
+    generator = np.random.default_rng(seed)
+    weights = {name: (generator.standard_normal(shape) / np.sqrt(shape[-1] if len(shape) > 1 else 9)).astype(np.float32)
+               for name, shape in program.parameters.items()}
+    save_file(weights, folder / "model.safetensors")
+    inputs, batch = {}, int(generator.integers(1, 5))
+    for prefix in ("", "decoder_"):
+        lengths = generator.integers(1, 14, batch)
+        columns = int(lengths.max())
+        mask = (np.arange(columns) < lengths[:, None]).astype(np.int64)
+        if generator.random() < 0.2:
+            mask[:, 1:] *= generator.integers(0, 2, (batch, columns - 1))
+        inputs[f"{prefix}input_ids"] = generator.integers(0, VOCABULARY, (batch, columns))
+        inputs[f"{prefix}attention_mask"] = mask
+    save_file(inputs, folder / "inputs.safetensors")
