@@ -46,14 +46,9 @@ bool mlir::transformer::hasOneReader(Value value) {
   return readers.size() == 1;
 }
 
-/// Whether the elements of `value` are read once; an op, a return too, may read them twice.
-static bool isReadOnce(Value value) {
-  return llvm::count_if(value.getUsers(), [](Operation *op) { return !isa<tensor::DimOp>(op); }) == 1;
-}
-
 bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value destination) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isReadOnce(value))
+  if (!op || !hasOneReader(value))
     return false;
   if (isa<tensor::EmptyOp, bufferization::AllocTensorOp>(op)) {
     value.replaceAllUsesWith(destination);
@@ -93,7 +88,8 @@ void mlir::transformer::addDestinations(func::FuncOp function) {
   for (OpOperand &result : ret->getOpOperands()) {
     Value destination = function.getArgument(first + result.getOperandNumber());
     Value value = result.get();
-    if (!writeInto(function, value, destination))
+    bool returnedOnce = llvm::count(ret.getOperands(), value) == 1;
+    if (!returnedOnce || !writeInto(function, value, destination))
       result.set(linalg::CopyOp::create(b, value.getLoc(), value, destination).getResult(0));
   }
 }

@@ -59,8 +59,8 @@ def execute(command: list[object], seconds: float = RUN_SECONDS, **options: obje
 
 
 def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
-    """Compiles or raises RuntimeError."""
-    done = execute([compiler, source, "-o", program, *options], COMPILE_SECONDS)
+    """Compiles, verifying the IR after every pass, or raises RuntimeError."""
+    done = execute([compiler, source, "-o", program, "--verify-each", *options], COMPILE_SECONDS)
     if done.code != 0 or not program.exists():
         raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
 

@@ -65,7 +65,7 @@ def check_case(case: Path, compiler: list[str | Path], launcher: list[str], work
     work.mkdir(parents=True, exist_ok=True)
     program = work / "program"
     program.unlink(missing_ok=True)
-    call("compile", [*compiler, case, "-o", program], COMPILE_SECONDS)
+    call("compile", [*compiler, case, "-o", program, "--verify-each"], COMPILE_SECONDS)
     reference = live_reference(case) if live else None
     for set_name in input_sets(case):
         output = work / f"{set_name}.out.safetensors"
