@@ -19,7 +19,7 @@ struct CompileOptions {
   bool embedWeights = false;
   bool timing = false;
   bool verifyEach = false; // the IR, after every pass
-  std::string program; // argv[0], to find the runtime libraries
+  std::string program;     // argv[0], to find the runtime libraries
 };
 
 /// Compiles a model definition. The output appears only when all went well.

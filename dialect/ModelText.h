@@ -15,8 +15,8 @@ constexpr unsigned maxNesting = 256;
 
 /// Fails with a diagnostic when text would take the parser deeper than maxNesting: by brackets, by
 /// names of attributes and types that stand for others, or by an affine map or set longer than any
-/// that a program needs; and when it is not text but bytecode, of which damaged files have been seen
-/// to write to memory that is not theirs. To be asked before anything is parsed.
+/// that a program needs; and when it is not text but bytecode, of which damaged files have been
+/// seen to write to memory that is not theirs. To be asked before anything is parsed.
 LogicalResult checkText(llvm::MemoryBufferRef text, MLIRContext *context);
 
 /// Parses a file ("-": standard input). Null after a diagnostic, also where checkText() fails.

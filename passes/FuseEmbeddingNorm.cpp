@@ -76,9 +76,7 @@ bool fuse(LayerNormOp norm) {
 }
 
 struct FuseEmbeddingNorm : transformer::impl::FuseEmbeddingNormPassBase<FuseEmbeddingNorm> {
-  void runOnOperation() override {
-    rewriteInRounds<LayerNormOp>(getOperation(), fuse);
-  }
+  void runOnOperation() override { rewriteInRounds<LayerNormOp>(getOperation(), fuse); }
 };
 
 } // namespace

@@ -50,8 +50,8 @@ int main(int argc, char **argv) {
   if (input.empty() || output.empty())
     return mlir::transformer::printError(
         "expected a model definition and -o OUTPUT; try transformer-compile --help");
-  CompileOptions options{input, output, target,       arch,   mode,
-                         dtype, emit,   embedWeights, timing, verifyEach, argv[0]};
+  CompileOptions options{input, output,       target, arch,       mode,   dtype,
+                         emit,  embedWeights, timing, verifyEach, argv[0]};
   if (llvm::Error error = mlir::transformer::compile(options))
     return mlir::transformer::printError(llvm::toString(std::move(error)));
   return 0;

@@ -1,7 +1,7 @@
 //===- LowerPrepare.cpp - prepare functions to kernels and copies ---------===//
-#include "codegen/memory/DestinationPassing.h"
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/memory/DestinationPassing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

@@ -17,8 +17,7 @@ inline mlir::MLIRContext &context() {
   if (uses++ % 256 == 0) {
     mlir::DialectRegistry registry;
     mlir::transformer::registerImportDialects(registry);
-    current =
-        std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+    current = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   }
   return *current;
 }

@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
           abort();
     }
     for (const SlotInfo &slot : module.slots)
-      if (slot.index >= (slot.kind == SlotInfo::Parameter ? module.parameters.size()
-                                                          : module.prepared.size()))
+      if (slot.index >=
+          (slot.kind == SlotInfo::Parameter ? module.parameters.size() : module.prepared.size()))
         abort();
     for (const EntryInfo &entry : module.entries) {
       if (entry.function >= functions)

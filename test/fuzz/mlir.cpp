@@ -1,8 +1,8 @@
 //===- mlir.cpp - fuzz target: a model's text -----------------------------===//
 #include "dialect/ModelText.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/raw_ostream.h"
 #include "test/fuzz/Context.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace transformer;
 
