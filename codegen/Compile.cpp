@@ -165,7 +165,9 @@ llvm::Error lower(ModuleOp module, Stage last, const CpuTarget &target,
   timing.setEnabled(options.timing);
   TimingScope scope = timing.getRootScope();
   manager.enableTiming(scope);
+#ifdef NDEBUG // else always
   manager.enableVerifier(options.verifyEach);
+#endif
   if (last >= Stage::Fused)
     buildFusionPipeline(manager);
   if (last >= Stage::Linalg)
