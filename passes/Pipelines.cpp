@@ -25,9 +25,4 @@ void transformer::buildFusionPipeline(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
-void transformer::registerTransformerPasses() {
-  generated::registerTransformerPasses();
-  PassPipelineRegistration<>("transformer-fuse",
-                             "Expand composites, merge identical layers, fuse on the dialect",
-                             buildFusionPipeline);
-}
+void transformer::registerTransformerPasses() { generated::registerTransformerPasses(); }

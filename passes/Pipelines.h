@@ -12,7 +12,7 @@ namespace mlir::transformer {
 /// layer once. `manager` runs on a module.
 void buildFusionPipeline(OpPassManager &manager);
 
-/// Registers every pass of passes/ and its pipelines for textual use.
+/// Registers every pass of passes/ for textual use.
 void registerTransformerPasses();
 
 } // namespace mlir::transformer

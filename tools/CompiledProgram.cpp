@@ -1,6 +1,6 @@
 //===- CompiledProgram.cpp - compile a module and run it here -------------===//
 #include "tools/CompiledProgram.h"
-#include "codegen/Compile.h"
+#include "codegen/driver/Compile.h"
 #include "dialect/OutputFile.h"
 #include "runtime/Error.h"
 #include "runtime/Module.h"

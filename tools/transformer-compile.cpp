@@ -1,5 +1,6 @@
 //===- transformer-compile.cpp - a model definition to a native program ---===//
-#include "codegen/Compile.h"
+#include "codegen/driver/Compile.h"
+#include "codegen/driver/Stages.h"
 #include "tools/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
@@ -13,7 +14,7 @@ static cl::opt<std::string> input(cl::Positional,
 static cl::opt<std::string> output("o",
                                    cl::desc("Output: an executable, or a module if it ends in .so"),
                                    cl::value_desc("file"), cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("cpu (cuda is not there yet)"),
+static cl::opt<std::string> target("target", cl::desc(mlir::transformer::targetNames()),
                                    cl::init("cpu"), cl::cat(category));
 static cl::opt<std::string>
     arch("arch",
@@ -26,10 +27,8 @@ static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there
                                  cl::init("inference"), cl::cat(category));
 static cl::opt<std::string> dtype("weights-dtype", cl::desc("f32 (others are not there yet)"),
                                   cl::init("f32"), cl::cat(category));
-static cl::opt<std::string> emit(
-    "emit",
-    cl::desc("dialect, fused, linalg, tiled, buffers, llvm, llvm-ir, asm, object, exe or module"),
-    cl::cat(category));
+static cl::opt<std::string> emit("emit", cl::desc(mlir::transformer::emitHelp()),
+                                 cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",
                                   cl::desc("Append the checkpoint's weights to the output"),
                                   cl::cat(category));

@@ -1,5 +1,5 @@
 //===- transformer-opt.cpp - the standard MLIR driver ---------------------===//
-#include "codegen/Pipelines.h"
+#include "codegen/driver/Stages.h"
 #include "dialect/ModelText.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"

@@ -1,5 +1,5 @@
 //===- transformer-verify.cpp - is the compiled program right? ------------===//
-#include "codegen/Pipelines.h"
+#include "codegen/driver/Stages.h"
 #include "dialect/ModelText.h"
 #include "models/Import.h"
 #include "tools/CommandLine.h"

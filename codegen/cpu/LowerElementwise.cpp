@@ -1,5 +1,5 @@
 //===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -11,7 +11,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_LOWERELEMENTWISE
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -42,13 +42,13 @@ DictionaryAttr elementwiseWork(linalg::LinalgOp op) {
   return workAttr(op.getContext(), work);
 }
 
-/// Rows of a parallel task: enough work to pay for its dispatch.
-constexpr int64_t kRowsPerTask = 16;
-
 struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<LowerElementwisePass> {
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    cpu::TargetAttr target = cpu::TargetAttr::of(module);
+    if (!target)
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<memref::CopyOp> copies;
     module.walk([&](memref::CopyOp op) { copies.push_back(op); });
@@ -59,7 +59,7 @@ struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<Lowe
     for (linalg::LinalgOp op : linalgOps(module))
       if (!op->getParentOfType<scf::ForallOp>() && op.getNumLoops() > 0 &&
           linalg::isParallelIterator(op.getIteratorTypesArray().front()) &&
-          failed(parallelize(rewriter, op)))
+          failed(parallelize(rewriter, op, target.getTaskRows())))
         return signalPassFailure();
     for (linalg::LinalgOp op : linalgOps(module)) {
       rewriter.setInsertionPoint(op);
@@ -78,11 +78,11 @@ private:
     return ops;
   }
 
-  static LogicalResult parallelize(IRRewriter &rewriter, linalg::LinalgOp op) {
+  static LogicalResult parallelize(IRRewriter &rewriter, linalg::LinalgOp op, int64_t taskRows) {
     rewriter.setInsertionPoint(op);
     scf::SCFTilingOptions options;
     SmallVector<OpFoldResult> sizes(op.getNumLoops(), rewriter.getIndexAttr(0));
-    sizes.front() = rewriter.getIndexAttr(kRowsPerTask);
+    sizes.front() = rewriter.getIndexAttr(taskRows);
     options.setTileSizes(sizes);
     options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
     auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);

@@ -1,7 +1,7 @@
 //===- OutlineParallel.cpp - scf.forall to tr_parallel_for ----------------===//
-#include "codegen/Descriptor.h"
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/module/Descriptor.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,7 +15,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_OUTLINEPARALLEL
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;

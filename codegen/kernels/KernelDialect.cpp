@@ -1,8 +1,7 @@
 //===- KernelDialect.cpp - destination-style kernels ----------------------===//
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/kernels/KernelBufferization.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
-#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 
@@ -19,45 +18,26 @@ void KernelDialect::initialize() {
       >();
 }
 
-using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-/// On memrefs an op reads its ins and writes its outs; on tensors it is pure.
-static void kernelEffects(Operation *op, ValueRange outs, Effects &effects) {
+void mlir::transformer::kernel::addKernelEffects(Operation *op, Effects &effects) {
+  auto kernel = cast<DestinationStyleOpInterface>(op);
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
-    if (llvm::is_contained(outs, operand.get()))
+    if (kernel.isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
     effects.emplace_back(MemoryEffects::Read::get(), &operand);
   }
 }
-
-#define KERNEL_EFFECTS(OP)                                                                         \
-  void OP::getEffects(Effects &effects) { kernelEffects(*this, getOuts(), effects); }
-KERNEL_EFFECTS(PackTokensOp)
-KERNEL_EFFECTS(UnpackTokensOp)
-KERNEL_EFFECTS(FirstTokenOp)
-KERNEL_EFFECTS(EmbeddingOp)
-KERNEL_EFFECTS(LayerNormOp)
-KERNEL_EFFECTS(AttentionOp)
-KERNEL_EFFECTS(SinusoidalTableOp)
-KERNEL_EFFECTS(PackWeightOp)
-KERNEL_EFFECTS(SampleSquaresOp)
-KERNEL_EFFECTS(WinogradScalesOp)
-KERNEL_EFFECTS(WinogradRowsOp)
-#undef KERNEL_EFFECTS
 
 void CountTokensOp::getEffects(Effects &effects) {
   if (isa<MemRefType>(getMask().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &getMaskMutable());
 }
 
-namespace {
-
-/// Replaces the op by itself on buffers; results become the outs' buffers.
-LogicalResult bufferizeKernel(Operation *op, RewriterBase &rewriter,
-                              const bufferization::BufferizationOptions &options,
-                              bufferization::BufferizationState &state) {
+LogicalResult
+mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter,
+                                           const bufferization::BufferizationOptions &options,
+                                           bufferization::BufferizationState &state) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   SmallVector<Value> operands;
@@ -86,28 +66,13 @@ LogicalResult bufferizeKernel(Operation *op, RewriterBase &rewriter,
   return success();
 }
 
-template <typename OpTy>
-struct KernelBufferization
-    : bufferization::DstBufferizableOpInterfaceExternalModel<KernelBufferization<OpTy>, OpTy> {
-  /// Kernels fill their outs without reading them.
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
-                              const bufferization::AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
-  }
-  /// A layer norm may be in place: it reads all of a row of x and residual before
-  /// it writes that row of an out.
-  bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *write,
-                        const bufferization::AnalysisState &) const {
-    auto norm = dyn_cast<LayerNormOp>(op);
-    return norm && read->getOwner() == op && write->getOwner() == op &&
-           read != &norm.getGammaMutable() && read != &norm.getBetaMutable();
-  }
-  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
-                          const bufferization::BufferizationOptions &options,
-                          bufferization::BufferizationState &state) const {
-    return bufferizeKernel(op, rewriter, options, state);
-  }
-};
+bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {
+  auto norm = dyn_cast<LayerNormOp>(op);
+  return norm && read->getOwner() == op && write->getOwner() == op &&
+         read != &norm.getGammaMutable() && read != &norm.getBetaMutable();
+}
+
+namespace {
 
 struct CountTokensBufferization
     : bufferization::BufferizableOpInterface::ExternalModel<CountTokensBufferization,
@@ -158,17 +123,10 @@ struct GetParameterBufferization
 
 void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, KernelDialect *) {
-    PackTokensOp::attachInterface<KernelBufferization<PackTokensOp>>(*context);
-    UnpackTokensOp::attachInterface<KernelBufferization<UnpackTokensOp>>(*context);
-    FirstTokenOp::attachInterface<KernelBufferization<FirstTokenOp>>(*context);
-    EmbeddingOp::attachInterface<KernelBufferization<EmbeddingOp>>(*context);
-    LayerNormOp::attachInterface<KernelBufferization<LayerNormOp>>(*context);
-    AttentionOp::attachInterface<KernelBufferization<AttentionOp>>(*context);
-    SinusoidalTableOp::attachInterface<KernelBufferization<SinusoidalTableOp>>(*context);
-    PackWeightOp::attachInterface<KernelBufferization<PackWeightOp>>(*context);
-    SampleSquaresOp::attachInterface<KernelBufferization<SampleSquaresOp>>(*context);
-    WinogradScalesOp::attachInterface<KernelBufferization<WinogradScalesOp>>(*context);
-    WinogradRowsOp::attachInterface<KernelBufferization<WinogradRowsOp>>(*context);
+    attachKernelBufferization<
+#define GET_OP_LIST
+#include "codegen/kernels/KernelOps.cpp.inc"
+        >(*context);
     CountTokensOp::attachInterface<CountTokensBufferization>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, TransformerDialect *) {

@@ -7,6 +7,15 @@
 
 #include "codegen/kernels/KernelDialect.h.inc"
 
+namespace mlir::transformer::kernel {
+
+/// The effects of a destination-style op: on memrefs it reads its ins and writes its outs, on
+/// tensors it is pure.
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+void addKernelEffects(Operation *op, Effects &effects);
+
+} // namespace mlir::transformer::kernel
+
 #define GET_OP_CLASSES
 #include "codegen/kernels/KernelOps.h.inc"
 

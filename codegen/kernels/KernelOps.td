@@ -10,10 +10,8 @@
 #define CODEGEN_KERNELS_KERNELOPS_TD
 
 include "dialect/TransformerAttrs.td"
-include "mlir/IR/OpBase.td"
+include "codegen/kernels/KernelBase.td"
 include "mlir/IR/BuiltinAttributes.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Kernel_Dialect : Dialect {
   let name = "transformer_kernel";
@@ -29,18 +27,8 @@ def Kernel_Dialect : Dialect {
   }];
 }
 
-def Kernel_Buffer : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
-
 class Kernel_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Kernel_Dialect, mnemonic, !listconcat([DestinationStyleOpInterface,
-          DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let hasVerifier = 1;
-  code dpsDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
-  }];
-  let extraClassDeclaration = dpsDeclaration;
-}
+    : Kernel_DestinationOp<Kernel_Dialect, mnemonic, traits>;
 
 def Kernel_GetParameterOp : Op<Kernel_Dialect, "get_parameter", [Pure]> {
   let summary = "the buffer of a parameter or a prepared tensor";
@@ -150,88 +138,6 @@ def Kernel_SinusoidalTableOp : Kernel_Op<"sinusoidal_table"> {
   let description = [{outs: `[P, W]`. Semantics: `transformer.sinusoidal_table`.}];
   let arguments = (ins Variadic<Kernel_Buffer>:$outs, Transformer_SinusoidLayoutAttr:$layout);
   let assemblyFormat = "$layout `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
-}
-
-def Kernel_PackWeightOp : Kernel_Op<"pack_weight", [AttrSizedOperandSegments]> {
-  let summary = "weights as the panels that the register tile reads";
-  let description = [{
-    `panels[p, k, j] = weight(p * NR + j, k)`, where `weight(n, k)` is
-    `weights[n, k]` (`out_in`) or `weights[k, n]` (`in_out`), and 0 for n behind
-    the last output. ins: one or more weights of one K, whose outputs follow
-    each other (merged projections; each but the last has a whole number of
-    panels); outs: `[P, K, NR]`, P panels for all outputs. With `scales` (`[K]`)
-    panels are for Winograd's inner product, `[P, S, 6, NR]` with
-    S = 1 + ceil(K / 6): row k divided by `scales[k]`, a power of two, columns then
-    scaled by a power of two to a root mean square in [1, 2), behind a step that
-    holds the inverse scales of the columns and what the pairs of weights correct
-    (`codegen/cpu/linear/Winograd.h`).
-  }];
-  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Variadic<Kernel_Buffer>:$outs,
-                       Transformer_WeightLayoutAttr:$layout);
-  let assemblyFormat = "$layout `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
-}
-
-def Kernel_EstimatedOp : Op<Kernel_Dialect, "estimated", [Pure, AllTypesMatch<["x", "result"]>]> {
-  let summary = "x, of which the mean squares of its columns are known about";
-  let description = [{
-    The result is x. `squares` (`[K]`) says what the squares of each feature of x
-    (`[T, K]`) are about on average, as far as weights tell: an estimate that may
-    be far off. How a linear layer of x is computed may depend on it, what it
-    computes does not. Made by `transformer-estimate-squares`; gone with the
-    lowering to linalg.
-  }];
-  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$squares);
-  let results = (outs AnyRankedTensor:$result);
-  let hasVerifier = 1;
-  let assemblyFormat = "$x `squares` `(` $squares `)` attr-dict `:` type($x) `,` type($squares)";
-}
-
-def Kernel_SampleSquaresOp : Kernel_Op<"sample_squares", [AttrSizedOperandSegments]> {
-  let summary = "mean squares of the rows or columns of a matrix, from a sample";
-  let description = [{
-    `out[i]` is about the mean over j of `m(i, j)^2 f(j)`, where `m(i, j)` is
-    `matrix[i, j]` with `dim = 0` and `matrix[j, i]` with `dim = 1`. `f(j)` is
-    `factors[j]`; without factors each line j counts alike, `f(j)` is one over the
-    mean of its squares. An m(i, j) of 0 tells nothing and counts like the mean of
-    line j. At most 32 lines j are looked at, the same for all i; one whose squares
-    are out of float32's range does not count. The result is at least 2^-120.
-
-    ins: a matrix f32, factors `[J]` 0 or 1 times; outs: `[I]`.
-  }];
-  let arguments = (ins Kernel_Buffer:$matrix, Optional<Kernel_Buffer>:$factors, Variadic<Kernel_Buffer>:$outs,
-                       I64Attr:$dim);
-  let assemblyFormat = "`ins` `(` $matrix `)` (`factors` `(` $factors^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
-}
-
-def Kernel_WinogradScalesOp : Kernel_Op<"winograd_scales", [AttrSizedOperandSegments]> {
-  let summary = "what features are scaled by for Winograd's inner product";
-  let description = [{
-    `scales[k]` is the power of four that is nearest to
-    `c (rms of weight(:, k) / rms of x_k)^(1/2)`, with c such that the logarithms
-    have the mean 0: only what is far from the others changes its size. The
-    outputs of the weights count alike and are a sample (`sample_squares`);
-    `squares` are x's mean squares, without which all are taken to be the same.
-
-    ins: one or more weights of one K, `[N, K]` (`out_in`) or `[K, N]` (`in_out`);
-    squares `[K]` 0 or 1 times; outs: `[K]`.
-  }];
-  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$squares, Variadic<Kernel_Buffer>:$outs,
-                       Transformer_WeightLayoutAttr:$layout);
-  let assemblyFormat = "$layout `ins` `(` $weights `)` (`squares` `(` $squares^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
-}
-
-def Kernel_WinogradRowsOp : Kernel_Op<"winograd_rows"> {
-  let summary = "rows for Winograd's inner product";
-  let description = [{
-    Feature k multiplied by `scales[k]`, a power of two, every row then scaled by
-    a power of two to a root mean square in [1, 2), behind a step that holds what
-    the pairs of x correct (`codegen/cpu/linear/Winograd.h`). A row's result depends on that
-    row and the scales alone; one with a NaN or an infinity becomes NaN. ins: x
-    `[T, K]`, scales `[K]`; outs: `[T, S, 6]` with S = 1 + ceil(K / 6), and the
-    inverse scales of the rows, each as a vector: `[T, NR]`.
-  }];
-  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$scales, Variadic<Kernel_Buffer>:$outs);
-  let assemblyFormat = "`ins` `(` $x `,` $scales `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // CODEGEN_KERNELS_KERNELOPS_TD

@@ -43,8 +43,8 @@ struct ConvertCall : OpConversionPattern<func::CallOp> {
     SmallVector<Value> operands;
     for (ValueRange values : adaptor.getOperands())
       llvm::append_range(operands, values);
-    auto call = func::CallOp::create(rewriter, op.getLoc(), op.getCallee(), op.getResultTypes(),
-                                     operands);
+    auto call =
+        func::CallOp::create(rewriter, op.getLoc(), op.getCallee(), op.getResultTypes(), operands);
     call->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, call);
     return success();

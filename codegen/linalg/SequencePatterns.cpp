@@ -65,10 +65,10 @@ struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
     auto padded = RankedTensorType::get(shape, type.getElementType());
     Value out = tensor::EmptyOp::create(rewriter, loc, padded,
                                         ValueRange{batchOf(rewriter, loc, of.cu), of.length});
-    Value y = kernel::UnpackTokensOp::create(rewriter, loc, TypeRange{padded},
-                                             adaptor.getX().front(), of.rows, ValueRange{out},
-                                             op.getColumnAttr())
-                  .getResult(0);
+    Value y =
+        kernel::UnpackTokensOp::create(rewriter, loc, TypeRange{padded}, adaptor.getX().front(),
+                                       of.rows, ValueRange{out}, op.getColumnAttr())
+            .getResult(0);
     if (padded != type)
       y = tensor::CastOp::create(rewriter, loc, type, y);
     rewriter.replaceOp(op, y);

@@ -1,6 +1,6 @@
 //===- DestinationPassing.h - results written where the caller wants them -===//
-#ifndef CODEGEN_DESTINATIONPASSING_H
-#define CODEGEN_DESTINATIONPASSING_H
+#ifndef CODEGEN_MEMORY_DESTINATIONPASSING_H
+#define CODEGEN_MEMORY_DESTINATIONPASSING_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -22,4 +22,4 @@ void addDestinations(func::FuncOp function);
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_DESTINATIONPASSING_H
+#endif // CODEGEN_MEMORY_DESTINATIONPASSING_H

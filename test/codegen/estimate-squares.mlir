@@ -1,25 +1,25 @@
-// RUN: transformer-opt %s --transformer-estimate-squares --split-input-file | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=znver4 --transformer-cpu-estimate-squares --split-input-file | FileCheck %s
 
 // A norm's gamma and beta; half of a linear layer's variance behind a rectifier, and its bias where
 // that is positive.
 // CHECK-LABEL: func.func @feed_forward(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[G:[^:]*]]: tensor<8xf32>, %[[B:[^:]*]]: tensor<8xf32>, %[[U:[^:]*]]: tensor<16x8xf32>, %[[C:[^:]*]]: tensor<16xf32>
-// CHECK: %[[N:.*]] = transformer.layer_norm %[[X]], %[[G]], %[[B]]
+// CHECK: %[[N:.*]] = transformer_kernel.layer_norm ins(%[[X]], %[[G]], %[[B]])
 // CHECK-DAG: %[[GG:.*]] = arith.mulf %[[G]], %[[G]]
 // CHECK-DAG: %[[BB:.*]] = arith.mulf %[[B]], %[[B]]
 // CHECK: %[[S:.*]] = arith.addf %[[GG]], %[[BB]]
-// CHECK: %[[E:.*]] = transformer_kernel.estimated %[[N]] squares(%[[S]])
-// CHECK: %[[UP:.*]] = transformer.linear %[[E]],
-// CHECK: %[[M:.*]] = transformer_kernel.sample_squares ins(%[[U]]) factors(%[[S]]) outs(%{{.*}}) {dim = 0 : i64}
+// CHECK: %[[E:.*]] = transformer_cpu.estimated %[[N]] squares(%[[S]])
+// CHECK: linalg.matmul {{.*}} ins(%[[E]],
+// CHECK: %[[M:.*]] = transformer_cpu.sample_squares ins(%[[U]]) factors(%[[S]]) outs(%{{.*}}) {dim = 0 : i64}
 // CHECK: %[[EIGHT:.*]] = arith.constant dense<8.000000e+00> : tensor<16xf32>
 // CHECK: %[[V:.*]] = arith.mulf %[[M]], %[[EIGHT]]
-// CHECK: %[[A:.*]] = transformer.activation gelu %[[UP]]
+// CHECK: %[[A:.*]] = linalg.generic
 // CHECK: %[[MEAN:.*]] = arith.maximumf %[[C]],
 // CHECK: %[[HALF:.*]] = arith.constant dense<5.000000e-01>
 // CHECK: %[[VA:.*]] = arith.mulf %[[V]], %[[HALF]]
 // CHECK: %[[SQ:.*]] = arith.mulf %[[MEAN]], %[[MEAN]]
 // CHECK: %[[T:.*]] = arith.addf %[[VA]], %[[SQ]]
-// CHECK: transformer_kernel.estimated %[[A]] squares(%[[T]])
+// CHECK: transformer_cpu.estimated %[[A]] squares(%[[T]])
 func.func @feed_forward(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>, %u: tensor<16x8xf32>, %c: tensor<16xf32>, %d: tensor<8x16xf32>) -> tensor<?x8xf32> {
   %0 = transformer.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %1 = transformer.linear %0, %u bias(%c : tensor<16xf32>) out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
@@ -33,14 +33,14 @@ func.func @feed_forward(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32
 // Of a merged projection attention's result is like the values; weights [in, out].
 // CHECK-LABEL: func.func @self_attention(
 // CHECK-SAME: %[[W:[^:]*]]: tensor<8x24xf32>, %[[C:[^:]*]]: tensor<24xf32>
-// CHECK: %[[M:.*]] = transformer_kernel.sample_squares ins(%[[W]]) factors(%{{.*}}) outs(%{{.*}}) {dim = 1 : i64}
+// CHECK: %[[M:.*]] = transformer_cpu.sample_squares ins(%[[W]]) factors(%{{.*}}) outs(%{{.*}}) {dim = 1 : i64}
 // CHECK: %[[ALL:.*]] = arith.mulf %[[M]],
 // CHECK-DAG: %[[V:.*]] = tensor.extract_slice %[[ALL]][16] [8] [1]
 // CHECK-DAG: %[[CV:.*]] = tensor.extract_slice %[[C]][16] [8] [1]
-// CHECK: %[[A:.*]] = transformer.attention
+// CHECK: %[[A:.*]] = transformer_kernel.attention
 // CHECK: %[[SQ:.*]] = arith.mulf %[[CV]], %[[CV]]
 // CHECK: %[[S:.*]] = arith.addf %[[V]], %[[SQ]]
-// CHECK: transformer_kernel.estimated %[[A]] squares(%[[S]])
+// CHECK: transformer_cpu.estimated %[[A]] squares(%[[S]])
 func.func @self_attention(%w: tensor<8x24xf32>, %c: tensor<24xf32>, %x: tensor<?x8xf32>, %seq: !transformer.sequences, %g: tensor<8xf32>, %o: tensor<8x8xf32>) -> tensor<?x8xf32> {
   %0 = transformer.layer_norm %x, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %1 = transformer.linear %0, %w bias(%c : tensor<24xf32>) in_out : tensor<?x8xf32>, tensor<8x24xf32> -> tensor<?x24xf32>
@@ -56,15 +56,15 @@ func.func @self_attention(%w: tensor<8x24xf32>, %c: tensor<24xf32>, %x: tensor<?
 // is what the next call of the same layer reads.
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %{{[^:]*}}: tensor<?xi64>, %[[T:[^:]*]]: tensor<30x8xf32>, %[[W:[^:]*]]: tensor<8x8xf32>, %[[G:[^:]*]]: tensor<8xf32>
-// CHECK: %[[X:.*]] = transformer.embedding
-// CHECK: %[[S:.*]] = transformer_kernel.sample_squares ins(%[[T]]) outs(%{{.*}}) {dim = 1 : i64}
+// CHECK: %[[X:.*]] = transformer_kernel.embedding
+// CHECK: %[[S:.*]] = transformer_cpu.sample_squares ins(%[[T]]) outs(%{{.*}}) {dim = 1 : i64}
 // CHECK: %[[Y:.*]] = call @layer(%[[X]], %[[W]], %[[G]], %[[S]])
 // CHECK: %[[GG:.*]] = arith.mulf %[[G]], %[[G]]
 // CHECK: %[[SS:.*]] = arith.addf %[[GG]],
 // CHECK: call @layer(%[[Y]], %[[W]], %[[G]], %[[SS]])
 // CHECK-LABEL: func.func private @layer(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %{{[^:]*}}: tensor<8x8xf32>, %{{[^:]*}}: tensor<8xf32>, %[[S:[^:]*]]: tensor<8xf32>)
-// CHECK: transformer_kernel.estimated %[[X]] squares(%[[S]])
+// CHECK: transformer_cpu.estimated %[[X]] squares(%[[S]])
 func.func @forward(%ids: tensor<?xi64>, %t: tensor<30x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> tensor<?x8xf32> {
   %0 = transformer.embedding %ids, %t : tensor<?xi64>, tensor<30x8xf32> -> tensor<?x8xf32>
   %1 = call @layer(%0, %w, %g) : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
@@ -80,7 +80,7 @@ func.func private @layer(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8x
 // -----
 
 // Nothing is known of inputs, nor of a stream to which each layer adds.
-// CHECK-NOT: transformer_kernel.
+// CHECK-NOT: transformer_cpu.estimated
 func.func @forward(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) -> tensor<?x8xf32> {
   %0 = call @layer(%x, %w) : (tensor<?x8xf32>, tensor<8x8xf32>) -> tensor<?x8xf32>
   %1 = call @layer(%0, %w) : (tensor<?x8xf32>, tensor<8x8xf32>) -> tensor<?x8xf32>
@@ -97,17 +97,16 @@ func.func private @layer(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) -> tensor<?x8
 // tanh is bounded; a sum's squares are added; a merged weight is looked at part by part.
 // CHECK-LABEL: func.func @others(
 // CHECK-SAME: %[[G:[^:]*]]: tensor<8xf32>, %[[A:[^:]*]]: tensor<4x8xf32>, %[[B:[^:]*]]: tensor<12x8xf32>
-// CHECK-DAG: %[[SA:.*]] = transformer_kernel.sample_squares ins(%[[A]])
-// CHECK-DAG: %[[SB:.*]] = transformer_kernel.sample_squares ins(%[[B]])
+// CHECK-DAG: %[[SA:.*]] = transformer_cpu.sample_squares ins(%[[A]])
+// CHECK-DAG: %[[SB:.*]] = transformer_cpu.sample_squares ins(%[[B]])
 // CHECK: %[[SAB:.*]] = tensor.concat dim(0) %[[SA]], %[[SB]]
 // CHECK: %[[V:.*]] = arith.mulf %[[SAB]],
-// CHECK: transformer.activation tanh
+// CHECK: %[[SUM:.*]] = linalg.generic
 // CHECK: %[[ONE:.*]] = arith.constant dense<1.000000e+00>
 // CHECK: %[[MORE:.*]] = arith.addf %[[V]], %[[ONE]]
 // CHECK: %[[S:.*]] = arith.divf %[[V]], %[[MORE]]
-// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : tensor<?x16xf32>
 // CHECK: %[[SS:.*]] = arith.addf %[[S]], %[[V]] : tensor<16xf32>
-// CHECK: transformer_kernel.estimated %[[SUM]] squares(%[[SS]])
+// CHECK: transformer_cpu.estimated %[[SUM]] squares(%[[SS]])
 func.func @others(%g: tensor<8xf32>, %a: tensor<4x8xf32>, %b: tensor<12x8xf32>, %x: tensor<?x8xf32>, %o: tensor<8x16xf32>) -> tensor<?x8xf32> {
   %0 = transformer.layer_norm %x, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %w = tensor.concat dim(0) %a, %b : (tensor<4x8xf32>, tensor<12x8xf32>) -> tensor<16x8xf32>

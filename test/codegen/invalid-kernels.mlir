@@ -213,7 +213,7 @@ func.func @f(%n: index) {
 
 func.func @f(%w: memref<?x5xf32>, %y: memref<2x5x16xf32>) {
   // expected-error @below {{expected weight 0 of static sizes, found 'memref<?x5xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<?x5xf32>, memref<2x5x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<?x5xf32>, memref<2x5x16xf32>) -> ()
   return
 }
 
@@ -221,7 +221,7 @@ func.func @f(%w: memref<?x5xf32>, %y: memref<2x5x16xf32>) {
 
 func.func @f(%w: memref<17x5xf32>, %y: memref<?x5x16xf32>) {
   // expected-error @below {{expected panels of static sizes, found 'memref<?x5x16xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<?x5x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<?x5x16xf32>) -> ()
   return
 }
 
@@ -229,7 +229,7 @@ func.func @f(%w: memref<17x5xf32>, %y: memref<?x5x16xf32>) {
 
 func.func @f(%w: memref<17x5xf32>, %y: memref<2x17x16xf32>) {
   // expected-error @below {{expected weight 0 of ?x17xf32, found 'memref<17x5xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<2x17x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<2x17x16xf32>) -> ()
   return
 }
 
@@ -237,7 +237,7 @@ func.func @f(%w: memref<17x5xf32>, %y: memref<2x17x16xf32>) {
 
 func.func @f(%w: memref<17x5xf32>, %y: memref<3x5x16xf32>) {
   // expected-error @below {{expected whole panels of 16 outputs before weight 1, found 17 outputs}}
-  transformer_kernel.pack_weight out_in ins(%w, %w) outs(%y) : (memref<17x5xf32>, memref<17x5xf32>, memref<3x5x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w, %w) outs(%y) : (memref<17x5xf32>, memref<17x5xf32>, memref<3x5x16xf32>) -> ()
   return
 }
 
@@ -245,7 +245,7 @@ func.func @f(%w: memref<17x5xf32>, %y: memref<3x5x16xf32>) {
 
 func.func @f(%w: memref<17x5xf32>, %y: memref<1x5x16xf32>) {
   // expected-error @below {{expected 2 panels for 17 outputs, found 1}}
-  transformer_kernel.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<1x5x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<1x5x16xf32>) -> ()
   return
 }
 
@@ -253,7 +253,7 @@ func.func @f(%w: memref<17x5xf32>, %y: memref<1x5x16xf32>) {
 
 func.func @f(%y: memref<1x5x16xf32>) {
   // expected-error @below {{expected at least one weight, found none}}
-  "transformer_kernel.pack_weight"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 0, 1>}> : (memref<1x5x16xf32>) -> ()
+  "transformer_cpu.pack_weight"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 0, 1>}> : (memref<1x5x16xf32>) -> ()
   return
 }
 
@@ -261,7 +261,7 @@ func.func @f(%y: memref<1x5x16xf32>) {
 
 func.func @f(%w: memref<17x5xf32>, %t: memref<5xf32>, %y: memref<2x5x16xf32>) {
   // expected-error @below {{expected panels of ?x?x6x?xf32, found 'memref<2x5x16xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x5xf32>, memref<5xf32>, memref<2x5x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x5xf32>, memref<5xf32>, memref<2x5x16xf32>) -> ()
   return
 }
 
@@ -269,7 +269,7 @@ func.func @f(%w: memref<17x5xf32>, %t: memref<5xf32>, %y: memref<2x5x16xf32>) {
 
 func.func @f(%w: memref<17x7xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) {
   // expected-error @below {{expected 3 steps for K = 7, found 2}}
-  transformer_kernel.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x7xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x7xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
   return
 }
 
@@ -277,7 +277,7 @@ func.func @f(%w: memref<17x7xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) 
 
 func.func @f(%w: memref<17xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) {
   // expected-error @below {{expected weight 0 of ?x?xf32, found 'memref<17xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
   return
 }
 
@@ -285,23 +285,7 @@ func.func @f(%w: memref<17xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) {
 
 func.func @f(%w: memref<17x?xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) {
   // expected-error @below {{expected weight 0 of static sizes, found 'memref<17x?xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x?xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
-  return
-}
-
-// -----
-
-func.func @f(%p: memref<2x7x16xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) {
-  // expected-error @below {{expected an out of 2x3x6x16xf32, found 'memref<2x2x6x16xf32>'}}
-  transformer_kernel.winograd_panels ins(%p, %t) outs(%y) : (memref<2x7x16xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
-  return
-}
-
-// -----
-
-func.func @f(%p: memref<?x7x16xf32>, %t: memref<7xf32>, %y: memref<?x3x6x16xf32>) {
-  // expected-error @below {{expected panels of static sizes, found 'memref<?x7x16xf32>'}}
-  transformer_kernel.winograd_panels ins(%p, %t) outs(%y) : (memref<?x7x16xf32>, memref<7xf32>, memref<?x3x6x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x?xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
   return
 }
 
@@ -309,7 +293,7 @@ func.func @f(%p: memref<?x7x16xf32>, %t: memref<7xf32>, %y: memref<?x3x6x16xf32>
 
 func.func @f(%x: memref<?x7xf32>, %t: memref<7xf32>, %y: memref<?x2x6xf32>, %s: memref<?x16xf32>) {
   // expected-error @below {{expected scaled rows of ?x3x6xf32, found 'memref<?x2x6xf32>'}}
-  transformer_kernel.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x7xf32>, memref<7xf32>, memref<?x2x6xf32>, memref<?x16xf32>) -> ()
+  transformer_cpu.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x7xf32>, memref<7xf32>, memref<?x2x6xf32>, memref<?x16xf32>) -> ()
   return
 }
 
@@ -317,7 +301,7 @@ func.func @f(%x: memref<?x7xf32>, %t: memref<7xf32>, %y: memref<?x2x6xf32>, %s: 
 
 func.func @f(%x: memref<?x7xf32>, %t: memref<7xf32>, %y: memref<?x3x6xf32>, %s: memref<16xf32>) {
   // expected-error @below {{expected inverse scales of ?x?xf32, found 'memref<16xf32>'}}
-  transformer_kernel.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x7xf32>, memref<7xf32>, memref<?x3x6xf32>, memref<16xf32>) -> ()
+  transformer_cpu.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x7xf32>, memref<7xf32>, memref<?x3x6xf32>, memref<16xf32>) -> ()
   return
 }
 
@@ -325,15 +309,7 @@ func.func @f(%x: memref<?x7xf32>, %t: memref<7xf32>, %y: memref<?x3x6xf32>, %s: 
 
 func.func @f(%x: memref<?x7xf32>, %t: memref<6xf32>, %y: memref<?x3x6xf32>, %s: memref<?x16xf32>) {
   // expected-error @below {{expected scales of 7xf32, found 'memref<6xf32>'}}
-  transformer_kernel.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x7xf32>, memref<6xf32>, memref<?x3x6xf32>, memref<?x16xf32>) -> ()
-  return
-}
-
-// -----
-
-func.func @f(%p: memref<2x7x16xf32>, %t: memref<8xf32>, %y: memref<2x3x6x16xf32>) {
-  // expected-error @below {{expected scales of 7xf32, found 'memref<8xf32>'}}
-  transformer_kernel.winograd_panels ins(%p, %t) outs(%y) : (memref<2x7x16xf32>, memref<8xf32>, memref<2x3x6x16xf32>) -> ()
+  transformer_cpu.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x7xf32>, memref<6xf32>, memref<?x3x6xf32>, memref<?x16xf32>) -> ()
   return
 }
 
@@ -341,7 +317,7 @@ func.func @f(%p: memref<2x7x16xf32>, %t: memref<8xf32>, %y: memref<2x3x6x16xf32>
 
 func.func @f(%w: memref<17x7xf32>, %t: memref<17xf32>, %y: memref<2x3x6x16xf32>) {
   // expected-error @below {{expected scales of 7xf32, found 'memref<17xf32>'}}
-  transformer_kernel.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x7xf32>, memref<17xf32>, memref<2x3x6x16xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x7xf32>, memref<17xf32>, memref<2x3x6x16xf32>) -> ()
   return
 }
 
@@ -349,7 +325,7 @@ func.func @f(%w: memref<17x7xf32>, %t: memref<17xf32>, %y: memref<2x3x6x16xf32>)
 
 func.func @f(%x: tensor<?x7xf32>, %s: tensor<8xf32>) {
   // expected-error @below {{expected squares of 7xf32, found 'tensor<8xf32>'}}
-  %0 = transformer_kernel.estimated %x squares(%s) : tensor<?x7xf32>, tensor<8xf32>
+  %0 = transformer_cpu.estimated %x squares(%s) : tensor<?x7xf32>, tensor<8xf32>
   return
 }
 
@@ -357,7 +333,7 @@ func.func @f(%x: tensor<?x7xf32>, %s: tensor<8xf32>) {
 
 func.func @f(%w: memref<17x7xf32>, %y: memref<7xf32>) {
   // expected-error @below {{expected dim 0 or 1, found 2}}
-  transformer_kernel.sample_squares ins(%w) outs(%y) {dim = 2 : i64} : (memref<17x7xf32>, memref<7xf32>) -> ()
+  transformer_cpu.sample_squares ins(%w) outs(%y) {dim = 2 : i64} : (memref<17x7xf32>, memref<7xf32>) -> ()
   return
 }
 
@@ -365,7 +341,7 @@ func.func @f(%w: memref<17x7xf32>, %y: memref<7xf32>) {
 
 func.func @f(%w: memref<?x7xf32>, %y: memref<7xf32>) {
   // expected-error @below {{expected a matrix of static sizes, found 'memref<?x7xf32>'}}
-  transformer_kernel.sample_squares ins(%w) outs(%y) {dim = 1 : i64} : (memref<?x7xf32>, memref<7xf32>) -> ()
+  transformer_cpu.sample_squares ins(%w) outs(%y) {dim = 1 : i64} : (memref<?x7xf32>, memref<7xf32>) -> ()
   return
 }
 
@@ -373,7 +349,7 @@ func.func @f(%w: memref<?x7xf32>, %y: memref<7xf32>) {
 
 func.func @f(%w: memref<17x7xf32>, %f: memref<7xf32>, %y: memref<7xf32>) {
   // expected-error @below {{expected factors of 17xf32, found 'memref<7xf32>'}}
-  transformer_kernel.sample_squares ins(%w) factors(%f) outs(%y) {dim = 1 : i64} : (memref<17x7xf32>, memref<7xf32>, memref<7xf32>) -> ()
+  transformer_cpu.sample_squares ins(%w) factors(%f) outs(%y) {dim = 1 : i64} : (memref<17x7xf32>, memref<7xf32>, memref<7xf32>) -> ()
   return
 }
 
@@ -381,7 +357,7 @@ func.func @f(%w: memref<17x7xf32>, %f: memref<7xf32>, %y: memref<7xf32>) {
 
 func.func @f(%w: memref<17x7xf32>, %y: memref<17xf32>) {
   // expected-error @below {{expected an out of 7xf32, found 'memref<17xf32>'}}
-  transformer_kernel.sample_squares ins(%w) outs(%y) {dim = 1 : i64} : (memref<17x7xf32>, memref<17xf32>) -> ()
+  transformer_cpu.sample_squares ins(%w) outs(%y) {dim = 1 : i64} : (memref<17x7xf32>, memref<17xf32>) -> ()
   return
 }
 
@@ -389,7 +365,7 @@ func.func @f(%w: memref<17x7xf32>, %y: memref<17xf32>) {
 
 func.func @f(%w: memref<17x7xf32>, %y: memref<17xf32>) {
   // expected-error @below {{expected weight 0 of ?x17xf32, found 'memref<17x7xf32>'}}
-  transformer_kernel.winograd_scales out_in ins(%w) outs(%y) : (memref<17x7xf32>, memref<17xf32>) -> ()
+  transformer_cpu.winograd_scales out_in ins(%w) outs(%y) : (memref<17x7xf32>, memref<17xf32>) -> ()
   return
 }
 
@@ -397,7 +373,7 @@ func.func @f(%w: memref<17x7xf32>, %y: memref<17xf32>) {
 
 func.func @f(%w: memref<17x7xf32>, %s: memref<17xf32>, %y: memref<7xf32>) {
   // expected-error @below {{expected squares of 7xf32, found 'memref<17xf32>'}}
-  transformer_kernel.winograd_scales out_in ins(%w) squares(%s) outs(%y) : (memref<17x7xf32>, memref<17xf32>, memref<7xf32>) -> ()
+  transformer_cpu.winograd_scales out_in ins(%w) squares(%s) outs(%y) : (memref<17x7xf32>, memref<17xf32>, memref<7xf32>) -> ()
   return
 }
 
@@ -405,7 +381,7 @@ func.func @f(%w: memref<17x7xf32>, %s: memref<17xf32>, %y: memref<7xf32>) {
 
 func.func @f(%y: memref<7xf32>) {
   // expected-error @below {{expected at least one weight, found none}}
-  "transformer_kernel.winograd_scales"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 0, 1>}> : (memref<7xf32>) -> ()
+  "transformer_cpu.winograd_scales"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 0, 1>}> : (memref<7xf32>) -> ()
   return
 }
 
@@ -413,6 +389,6 @@ func.func @f(%y: memref<7xf32>) {
 
 func.func @f(%w: memref<17x?xf32>, %y: memref<7xf32>) {
   // expected-error @below {{expected weight 0 of static sizes, found 'memref<17x?xf32>'}}
-  transformer_kernel.winograd_scales out_in ins(%w) outs(%y) : (memref<17x?xf32>, memref<7xf32>) -> ()
+  transformer_cpu.winograd_scales out_in ins(%w) outs(%y) : (memref<17x?xf32>, memref<7xf32>) -> ()
   return
 }

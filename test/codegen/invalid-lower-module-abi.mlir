@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-lower-module-abi -verify-diagnostics
+// RUN: transformer-opt %s --transformer-cpu-set-target --transformer-lower-module-abi -verify-diagnostics
 
 transformer.parameter @w : tensor<4xf32>
 func.func private @layer(%y: memref<4xf32>) {

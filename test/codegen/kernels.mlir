@@ -32,27 +32,25 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.sinusoidal_table halves outs(%{{.*}}) :
   %10 = transformer_kernel.sinusoidal_table halves outs(%w) : (tensor<30x8xf32>) -> tensor<30x8xf32>
-  // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) :
-  %11 = transformer_kernel.pack_weight in_out ins(%w) outs(%packed) : (tensor<30x8xf32>, tensor<1x30x8xf32>) -> tensor<1x30x8xf32>
-  // CHECK: transformer_kernel.sample_squares ins(%{{.*}}) outs(%{{.*}}) {dim = 1 : i64} :
-  %squares = transformer_kernel.sample_squares ins(%w) outs(%b) {dim = 1 : i64} : (tensor<30x8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  // CHECK: transformer_kernel.sample_squares ins(%{{.*}}) factors(%{{.*}}) outs(%{{.*}}) {dim = 0 : i64} :
+  // CHECK: transformer_cpu.pack_weight in_out ins(%{{.*}}) outs(%{{.*}}) :
+  %11 = transformer_cpu.pack_weight in_out ins(%w) outs(%packed) : (tensor<30x8xf32>, tensor<1x30x8xf32>) -> tensor<1x30x8xf32>
+  // CHECK: transformer_cpu.sample_squares ins(%{{.*}}) outs(%{{.*}}) {dim = 1 : i64} :
+  %squares = transformer_cpu.sample_squares ins(%w) outs(%b) {dim = 1 : i64} : (tensor<30x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  // CHECK: transformer_cpu.sample_squares ins(%{{.*}}) factors(%{{.*}}) outs(%{{.*}}) {dim = 0 : i64} :
   %thirty = tensor.empty() : tensor<30xf32>
-  %12 = transformer_kernel.sample_squares ins(%w) factors(%squares) outs(%thirty) {dim = 0 : i64} : (tensor<30x8xf32>, tensor<8xf32>, tensor<30xf32>) -> tensor<30xf32>
-  // CHECK: transformer_kernel.estimated %{{.*}} squares(%{{.*}}) : tensor<?x8xf32>, tensor<8xf32>
-  %13 = transformer_kernel.estimated %x squares(%squares) : tensor<?x8xf32>, tensor<8xf32>
-  // CHECK: transformer_kernel.winograd_scales in_out ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
-  %scales = transformer_kernel.winograd_scales in_out ins(%w, %w) outs(%thirty) : (tensor<30x8xf32>, tensor<30x8xf32>, tensor<30xf32>) -> tensor<30xf32>
-  // CHECK: transformer_kernel.winograd_scales out_in ins(%{{.*}}) squares(%{{.*}}) outs(%{{.*}}) :
-  %14 = transformer_kernel.winograd_scales out_in ins(%w) squares(%squares) outs(%b) : (tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  // CHECK: transformer_kernel.winograd_panels ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  %12 = transformer_cpu.sample_squares ins(%w) factors(%squares) outs(%thirty) {dim = 0 : i64} : (tensor<30x8xf32>, tensor<8xf32>, tensor<30xf32>) -> tensor<30xf32>
+  // CHECK: transformer_cpu.estimated %{{.*}} squares(%{{.*}}) : tensor<?x8xf32>, tensor<8xf32>
+  %13 = transformer_cpu.estimated %x squares(%squares) : tensor<?x8xf32>, tensor<8xf32>
+  // CHECK: transformer_cpu.winograd_scales in_out ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  %scales = transformer_cpu.winograd_scales in_out ins(%w, %w) outs(%thirty) : (tensor<30x8xf32>, tensor<30x8xf32>, tensor<30xf32>) -> tensor<30xf32>
+  // CHECK: transformer_cpu.winograd_scales out_in ins(%{{.*}}) squares(%{{.*}}) outs(%{{.*}}) :
+  %14 = transformer_cpu.winograd_scales out_in ins(%w) squares(%squares) outs(%b) : (tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %pairs = tensor.empty() : tensor<1x6x6x8xf32>
-  %15 = transformer_kernel.winograd_panels ins(%packed, %scales) outs(%pairs) : (tensor<1x30x8xf32>, tensor<30xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
-  // CHECK: transformer_kernel.pack_weight in_out ins(%{{.*}}) scales(%{{.*}}) outs(%{{.*}}) :
-  %16 = transformer_kernel.pack_weight in_out ins(%w) scales(%scales) outs(%pairs) : (tensor<30x8xf32>, tensor<30xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
-  // CHECK: transformer_kernel.winograd_rows ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  // CHECK: transformer_cpu.pack_weight in_out ins(%{{.*}}) scales(%{{.*}}) outs(%{{.*}}) :
+  %16 = transformer_cpu.pack_weight in_out ins(%w) scales(%scales) outs(%pairs) : (tensor<30x8xf32>, tensor<30xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
+  // CHECK: transformer_cpu.winograd_rows ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
   %scaled = tensor.empty(%n) : tensor<?x3x6xf32>
-  %17:2 = transformer_kernel.winograd_rows ins(%x, %b) outs(%scaled, %x) : (tensor<?x8xf32>, tensor<8xf32>, tensor<?x3x6xf32>, tensor<?x8xf32>) -> (tensor<?x3x6xf32>, tensor<?x8xf32>)
+  %17:2 = transformer_cpu.winograd_rows ins(%x, %b) outs(%scaled, %x) : (tensor<?x8xf32>, tensor<8xf32>, tensor<?x3x6xf32>, tensor<?x8xf32>) -> (tensor<?x3x6xf32>, tensor<?x8xf32>)
   return
 }
 

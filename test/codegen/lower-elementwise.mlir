@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-cpu-lower-elementwise | FileCheck %s --implicit-check-not=linalg. --implicit-check-not=memref.copy
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v3 --transformer-cpu-lower-elementwise | FileCheck %s --implicit-check-not=linalg. --implicit-check-not=memref.copy
 
 // CHECK-LABEL: @outside(
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (%{{.*}}) step (16) {

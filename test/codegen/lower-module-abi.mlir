@@ -1,5 +1,5 @@
-// RUN: transformer-opt %s --transformer-lower-module-abi=arch=x86-64-v3 | FileCheck %s --implicit-check-not=transformer.parameter --implicit-check-not=transformer.prepared
-// RUN: transformer-opt %s --transformer-lower-module-abi=arch=x86-64-v3 | sed 's/\\22/"/g' | FileCheck %s --check-prefix=JSON
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v3 --transformer-lower-module-abi | FileCheck %s --implicit-check-not=transformer.parameter --implicit-check-not=transformer.prepared
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v3 --transformer-lower-module-abi | sed 's/\\22/"/g' | FileCheck %s --check-prefix=JSON
 
 // The layers' parameters stand together; what the entry itself reads follows.
 // CHECK-LABEL: func.func @forward(

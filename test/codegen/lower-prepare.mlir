@@ -3,7 +3,7 @@
 // Merged projections that fall into whole panels: the kernel takes them one by one.
 // CHECK-LABEL: func.func private @merged(
 // CHECK-SAME: %[[Q:.*]]: tensor<32x5xf32>, %[[K:.*]]: tensor<17x5xf32>, %[[Y:.*]]: tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
-// CHECK-NEXT: %[[P:.*]] = transformer_kernel.pack_weight out_in ins(%[[Q]], %[[K]]) outs(%[[Y]])
+// CHECK-NEXT: %[[P:.*]] = transformer_cpu.pack_weight out_in ins(%[[Q]], %[[K]]) outs(%[[Y]])
 // CHECK-NEXT: return %[[P]]
 
 // Others stand behind each other in one buffer first.
@@ -11,33 +11,16 @@
 // CHECK-SAME: %[[Q:.*]]: tensor<20x5xf32>, %[[K:.*]]: tensor<12x5xf32>, %[[Y:.*]]: tensor<2x5x16xf32>) -> tensor<2x5x16xf32>
 // CHECK: %[[I:.*]] = tensor.insert_slice %[[Q]] into %{{.*}}[0, 0] [20, 5] [1, 1]
 // CHECK: %[[W:.*]] = tensor.insert_slice %[[K]] into %[[I]][20, 0] [12, 5] [1, 1]
-// CHECK: transformer_kernel.pack_weight out_in ins(%[[W]]) outs(%[[Y]])
-
-// CHECK-LABEL: func.func private @width_17(
-// CHECK-SAME: %[[O:.*]]: tensor<17x5xf32>, %[[Y:.*]]: tensor<2x5x16xf32>)
-// CHECK-NEXT: transformer_kernel.pack_weight out_in ins(%[[O]]) outs(%[[Y]])
-
-// Ones behind the last output, or zeros behind the last input, are no padding of panels.
-// CHECK-LABEL: func.func private @other_pads(
-// CHECK: %[[A:.*]] = tensor.pad %{{.*}} low[0, 0] high[15, 0]
-// CHECK: transformer_kernel.pack_weight out_in ins(%[[A]])
-// CHECK: %[[B:.*]] = tensor.pad %{{.*}} low[0, 0] high[15, 1]
-// CHECK: transformer_kernel.pack_weight out_in ins(%[[B]])
+// CHECK: transformer_cpu.pack_weight out_in ins(%[[W]]) outs(%[[Y]])
 
 // CHECK-LABEL: func.func private @conv1d(
 // CHECK-SAME: %[[C:.*]]: tensor<5x32xf32>, %[[Y:.*]]: tensor<2x5x16xf32>)
-// CHECK-NEXT: transformer_kernel.pack_weight in_out ins(%[[C]]) outs(%[[Y]])
-
-// What Winograd's inner product needs is made with the panels.
-// CHECK-LABEL: func.func private @winograd(
-// CHECK-SAME: %[[O:.*]]: tensor<17x7xf32>, %[[T:.*]]: tensor<7xf32>, %[[Y:.*]]: tensor<2x3x6x16xf32>) -> tensor<2x3x6x16xf32>
-// CHECK-NEXT: %[[P:.*]] = transformer_kernel.pack_weight out_in ins(%[[O]]) scales(%[[T]]) outs(%[[Y]])
-// CHECK-NEXT: return %[[P]]
+// CHECK-NEXT: transformer_cpu.pack_weight in_out ins(%[[C]]) outs(%[[Y]])
 
 // Merged weights are looked at one by one.
 // CHECK-LABEL: func.func private @scales(
 // CHECK-SAME: %[[Q:.*]]: tensor<20x5xf32>, %[[K:.*]]: tensor<12x5xf32>, %[[Y:.*]]: tensor<5xf32>)
-// CHECK-NEXT: transformer_kernel.winograd_scales out_in ins(%[[Q]], %[[K]]) outs(%[[Y]])
+// CHECK-NEXT: transformer_cpu.winograd_scales out_in ins(%[[Q]], %[[K]]) outs(%[[Y]])
 
 // CHECK-LABEL: func.func private @sinusoids(
 // CHECK-SAME: %[[Y:.*]]: tensor<7x5xf32>) -> tensor<7x5xf32>
@@ -61,77 +44,31 @@ transformer.parameter @c : tensor<5x32xf32>
 transformer.parameter @b : tensor<17xf32>
 transformer.prepared @qo.prepared = @merged(@q32, @o) : tensor<4x5x16xf32>
 transformer.prepared @qk.prepared = @straddling(@q, @k) : tensor<2x5x16xf32>
-transformer.prepared @o.prepared = @width_17(@o) : tensor<2x5x16xf32>
-transformer.parameter @o7 : tensor<17x7xf32>
-transformer.parameter @t7 : tensor<7xf32>
-transformer.prepared @o7.prepared = @winograd(@o7, @t7) : tensor<2x3x6x16xf32>
 transformer.prepared @qk.scales = @scales(@q, @k) : tensor<5xf32>
 transformer.prepared @c.prepared = @conv1d(@c) : tensor<2x5x16xf32>
 transformer.prepared @table = @sinusoids() : tensor<7x5xf32>
 transformer.prepared @b.prepared = @bias(@b) : tensor<2x16xf32>
 func.func private @merged(%q: tensor<32x5xf32>, %k: tensor<17x5xf32>) -> tensor<4x5x16xf32> {
-  %zero = arith.constant 0.0 : f32
-  %0 = tensor.concat dim(0) %q, %k : (tensor<32x5xf32>, tensor<17x5xf32>) -> tensor<49x5xf32>
-  %1 = tensor.pad %0 low[0, 0] high[15, 0] {
-  ^bb0(%i: index, %j: index):
-    tensor.yield %zero : f32
-  } : tensor<49x5xf32> to tensor<64x5xf32>
+  %1 = tensor.concat dim(0) %q, %k : (tensor<32x5xf32>, tensor<17x5xf32>) -> tensor<49x5xf32>
   %2 = tensor.empty() : tensor<4x5x16xf32>
-  %3 = linalg.pack %1 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %2 : tensor<64x5xf32> -> tensor<4x5x16xf32>
+  %3 = transformer_cpu.pack_weight out_in ins(%1) outs(%2) : (tensor<49x5xf32>, tensor<4x5x16xf32>) -> tensor<4x5x16xf32>
   return %3 : tensor<4x5x16xf32>
 }
 func.func private @straddling(%q: tensor<20x5xf32>, %k: tensor<12x5xf32>) -> tensor<2x5x16xf32> {
   %0 = tensor.concat dim(0) %q, %k : (tensor<20x5xf32>, tensor<12x5xf32>) -> tensor<32x5xf32>
   %1 = tensor.empty() : tensor<2x5x16xf32>
-  %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x5xf32> -> tensor<2x5x16xf32>
+  %2 = transformer_cpu.pack_weight out_in ins(%0) outs(%1) : (tensor<32x5xf32>, tensor<2x5x16xf32>) -> tensor<2x5x16xf32>
   return %2 : tensor<2x5x16xf32>
-}
-func.func private @width_17(%o: tensor<17x5xf32>) -> tensor<2x5x16xf32> {
-  %zero = arith.constant 0.0 : f32
-  %0 = tensor.pad %o low[0, 0] high[15, 0] {
-  ^bb0(%i: index, %j: index):
-    tensor.yield %zero : f32
-  } : tensor<17x5xf32> to tensor<32x5xf32>
-  %1 = tensor.empty() : tensor<2x5x16xf32>
-  %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x5xf32> -> tensor<2x5x16xf32>
-  return %2 : tensor<2x5x16xf32>
-}
-func.func private @other_pads(%o: tensor<17x5xf32>, %a: tensor<2x5x16xf32>, %b: tensor<2x6x16xf32>) -> (tensor<2x5x16xf32>, tensor<2x6x16xf32>) {
-  %zero = arith.constant 0.0 : f32
-  %one = arith.constant 1.0 : f32
-  %0 = tensor.pad %o low[0, 0] high[15, 0] {
-  ^bb0(%i: index, %j: index):
-    tensor.yield %one : f32
-  } : tensor<17x5xf32> to tensor<32x5xf32>
-  %1 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %a : tensor<32x5xf32> -> tensor<2x5x16xf32>
-  %2 = tensor.pad %o low[0, 0] high[15, 1] {
-  ^bb0(%i: index, %j: index):
-    tensor.yield %zero : f32
-  } : tensor<17x5xf32> to tensor<32x6xf32>
-  %3 = linalg.pack %2 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %b : tensor<32x6xf32> -> tensor<2x6x16xf32>
-  return %1, %3 : tensor<2x5x16xf32>, tensor<2x6x16xf32>
 }
 func.func private @conv1d(%c: tensor<5x32xf32>) -> tensor<2x5x16xf32> {
   %0 = tensor.empty() : tensor<2x5x16xf32>
-  %1 = linalg.pack %c outer_dims_perm = [1, 0] inner_dims_pos = [1] inner_tiles = [16] into %0 : tensor<5x32xf32> -> tensor<2x5x16xf32>
+  %1 = transformer_cpu.pack_weight in_out ins(%c) outs(%0) : (tensor<5x32xf32>, tensor<2x5x16xf32>) -> tensor<2x5x16xf32>
   return %1 : tensor<2x5x16xf32>
-}
-func.func private @winograd(%o: tensor<17x7xf32>, %t: tensor<7xf32>) -> tensor<2x3x6x16xf32> {
-  %zero = arith.constant 0.0 : f32
-  %0 = tensor.pad %o low[0, 0] high[15, 0] {
-  ^bb0(%i: index, %j: index):
-    tensor.yield %zero : f32
-  } : tensor<17x7xf32> to tensor<32x7xf32>
-  %1 = tensor.empty() : tensor<2x7x16xf32>
-  %2 = linalg.pack %0 outer_dims_perm = [0, 1] inner_dims_pos = [0] inner_tiles = [16] into %1 : tensor<32x7xf32> -> tensor<2x7x16xf32>
-  %3 = tensor.empty() : tensor<2x3x6x16xf32>
-  %4 = transformer_kernel.winograd_panels ins(%2, %t) outs(%3) : (tensor<2x7x16xf32>, tensor<7xf32>, tensor<2x3x6x16xf32>) -> tensor<2x3x6x16xf32>
-  return %4 : tensor<2x3x6x16xf32>
 }
 func.func private @scales(%q: tensor<20x5xf32>, %k: tensor<12x5xf32>) -> tensor<5xf32> {
   %w = tensor.concat dim(0) %q, %k : (tensor<20x5xf32>, tensor<12x5xf32>) -> tensor<32x5xf32>
   %0 = tensor.empty() : tensor<5xf32>
-  %1 = transformer_kernel.winograd_scales out_in ins(%w) outs(%0) : (tensor<32x5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  %1 = transformer_cpu.winograd_scales out_in ins(%w) outs(%0) : (tensor<32x5xf32>, tensor<5xf32>) -> tensor<5xf32>
   return %1 : tensor<5xf32>
 }
 func.func private @sinusoids() -> tensor<7x5xf32> {

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-cpu-lower-vectors | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v3 --transformer-cpu-lower-vectors | FileCheck %s
 
 // Each row of the accumulator is carried on its own; four steps of k at a time,
 // the ninth behind the loop; rows are added in the order of k.
@@ -12,7 +12,7 @@
 // CHECK-COUNT-3: vector.fma
 // CHECK-NOT: vector.fma
 // CHECK: scf.yield %{{.*}}, %{{.*}} : vector<16xf32>, vector<16xf32>
-// CHECK: {transformer.k_loop = 9 : index}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 9>}
 // CHECK: vector.fma %{{.*}}, %{{.*}}, %[[L]]#0
 // CHECK: vector.fma %{{.*}}, %{{.*}}, %[[L]]#1
 // CHECK-NOT: vector.fma
@@ -45,7 +45,7 @@ func.func @k_loop(%x: memref<2x9xf32>, %w: memref<9x16xf32>, %y: memref<2x1x16xf
     %7 = vector.insert %3, %acc [0, 0] : vector<16xf32> into vector<2x1x16xf32>
     %8 = vector.insert %6, %7 [1, 0] : vector<16xf32> into vector<2x1x16xf32>
     scf.yield %8 : vector<2x1x16xf32>
-  } {transformer.k_loop = 9 : index}
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 9>}
   vector.transfer_write %0, %y[%c0, %c0, %c0] {in_bounds = [true, true, true]} : vector<2x1x16xf32>, memref<2x1x16xf32>
   return
 }

@@ -1,20 +1,25 @@
 // Each stage's text parses and verifies again, and the stages one after the
 // other are the whole pipeline.
 // RUN: transformer-opt %s --transformer-fuse -o %t.fused
-// RUN: transformer-opt %t.fused --transformer-to-linalg-on-tensors=arch=haswell -o %t.linalg
-// RUN: transformer-opt %t.linalg --transformer-cpu-tile=arch=haswell -o %t.tiled
-// RUN: transformer-opt %t.tiled --transformer-cpu-to-buffers=arch=haswell -o %t.buffers
-// RUN: transformer-opt %t.buffers --transformer-cpu-to-llvm=arch=haswell -o %t.llvm
+// RUN: transformer-opt %t.fused --transformer-to-linalg-on-tensors -o %t.linalg
+// RUN: transformer-opt %t.linalg --transformer-cpu-pack=arch=haswell -o %t.packed
+// RUN: transformer-opt %t.packed --transformer-cpu-tile -o %t.tiled
+// RUN: transformer-opt %t.tiled --transformer-cpu-to-buffers -o %t.buffers
+// RUN: transformer-opt %t.buffers --transformer-cpu-to-llvm -o %t.llvm
 // RUN: transformer-opt %s --transformer-to-cpu=arch=haswell -o %t.whole
 // RUN: diff %t.llvm %t.whole
 
-// RUN: FileCheck %s --input-file=%t.linalg --check-prefix=LINALG --implicit-check-not="transformer.linear"
+// RUN: FileCheck %s --input-file=%t.linalg --check-prefix=LINALG --implicit-check-not="transformer.linear" --implicit-check-not=transformer_cpu
+// RUN: FileCheck %s --input-file=%t.packed --check-prefix=PACKED --implicit-check-not=linalg.matmul
 // RUN: FileCheck %s --input-file=%t.tiled --check-prefix=TILED --implicit-check-not=linalg.generic --implicit-check-not=linalg.pack
 // RUN: FileCheck %s --input-file=%t.buffers --check-prefix=BUFFERS --implicit-check-not=tensor. --implicit-check-not=linalg. --implicit-check-not=memref.alloc(
 // RUN: FileCheck %s --input-file=%t.llvm --check-prefix=LLVM --implicit-check-not=" transformer." --implicit-check-not="{{linalg|tensor|scf|vector|memref|func|arith|cf|affine|ub|builtin}}."
 
-// LINALG: transformer.prepared
-// LINALG: linalg.generic {{.*}} {transformer.contraction}
+// LINALG: linalg.matmul
+// LINALG: transformer.activation gelu {{.*}} : f32
+// PACKED: module attributes {transformer.target = #transformer_cpu.target<name = "haswell"
+// PACKED: transformer.prepared
+// PACKED: linalg.generic {{.*}} {transformer_cpu.linear = #transformer_cpu.linear<contraction, "f32">}
 // TILED: scf.forall
 // TILED: transformer_kernel.work "linear 20x33 gelu" "tokens={} K=20 N=33"
 // BUFFERS-DAG: func.func @forward(%{{.*}}: memref<?x?xi64> {transformer.name = "input_ids"
@@ -26,6 +31,9 @@
 // RUN: transformer-opt %s | diff - %t.dialect
 // RUN: transformer-compile %s --arch haswell --emit fused -o - | transformer-opt | diff - %t.fused
 // RUN: transformer-compile %s --arch haswell --emit linalg -o - | transformer-opt | diff - %t.linalg
+// What is on tensors is so for every target.
+// RUN: transformer-compile %s --arch x86-64-v4/winograd --emit linalg -o - | transformer-opt | diff - %t.linalg
+// RUN: transformer-compile %s --arch haswell --emit packed -o - | transformer-opt | diff - %t.packed
 // RUN: transformer-compile %s --arch haswell --emit tiled -o - | transformer-opt | diff - %t.tiled
 // RUN: transformer-compile %s --arch haswell --emit buffers -o - | transformer-opt | diff - %t.buffers
 // RUN: transformer-compile %s --arch haswell --emit llvm -o - | transformer-opt | diff - %t.llvm

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-cpu-prefetch-panels --canonicalize --cse | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v3 --transformer-cpu-prefetch-panels --canonicalize --cse | FileCheck %s
 
 // Four rows at a time, k unrolled by 4, a block of 64 of 128 k, panels of 16 columns (one line):
 // the first two row tiles fetch half of the next 64 rows in memory each, a line for every two k.
@@ -32,7 +32,7 @@ func.func @four_rows(%w: memref<3x128x16xf32>, %p: index, %m: index, %begin: ind
       %x = vector.transfer_read %w[%p, %k, %c0], %z {in_bounds = [true]} : memref<3x128x16xf32>, vector<16xf32>
       %s = arith.addf %a, %x : vector<16xf32>
       scf.yield %s, %b, %c, %d : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
-    } {transformer.k_loop = 64 : index}
+    } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 64>}
   }
   return
 }
@@ -52,7 +52,7 @@ func.func @one_row(%w: memref<3x64x16xf32>, %p: index, %m: index) {
       %x = vector.transfer_read %w[%p, %k, %c0], %z {in_bounds = [true]} : memref<3x64x16xf32>, vector<16xf32>
       %s = arith.addf %a, %x : vector<16xf32>
       scf.yield %s : vector<16xf32>
-    } {transformer.k_loop = 64 : index}
+    } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 64>}
   }
   return
 }
@@ -75,6 +75,6 @@ func.func @steps(%w: memref<3x128x6x16xf32>, %p: index) {
     %x = vector.transfer_read %w[%p, %k, %c0, %c0], %z {in_bounds = [true]} : memref<3x128x6x16xf32>, vector<16xf32>
     %s = arith.addf %a, %x : vector<16xf32>
     scf.yield %s, %b, %c, %d : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
-  } {transformer.k_loop = 128 : index, transformer.k_step = 6 : index}
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "winograd", steps = 128>}
   return
 }

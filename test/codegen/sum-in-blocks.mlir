@@ -1,4 +1,5 @@
 // RUN: transformer-opt %s --allow-unregistered-dialect --transformer-cpu-sum-in-blocks=steps=8 | FileCheck %s
+// RUN: transformer-opt %s --allow-unregistered-dialect --transformer-cpu-sum-in-blocks | FileCheck %s --check-prefix=FORMAT
 
 // 24 k in three blocks of eight, each summed from zero and added to the total.
 // CHECK-LABEL: @equal(
@@ -9,10 +10,10 @@
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.0{{.*}}> : vector<2x4xf32>
 // CHECK: %[[S:.*]] = scf.for %[[K:[^ ]*]] = %[[B]] to %[[BE]] step %c1 iter_args(%[[A:[^ ]*]] = %[[ZERO]])
 // CHECK: "test.use"(%[[K]], %[[A]])
-// CHECK: {transformer.k_loop = 24 : index}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 24>}
 // CHECK: %[[T:.*]] = arith.addf %[[TOTAL]], %[[S]]
 // CHECK: scf.yield %[[T]]
-// CHECK: {transformer.k_before = 0 : index, transformer.k_blocks}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<blocks>}
 // CHECK: return %[[R]]
 func.func @equal(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %c0 = arith.constant 0 : index
@@ -21,7 +22,7 @@ func.func @equal(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %r = scf.for %k = %c0 to %c24 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
     %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
     scf.yield %s : vector<2x4xf32>
-  } {transformer.k_loop = 24 : index}
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 24>}
   return %r : vector<2x4xf32>
 }
 
@@ -29,13 +30,13 @@ func.func @equal(%init: vector<2x4xf32>) -> vector<2x4xf32> {
 // two blocks of eight, and five.
 // CHECK-LABEL: @rest(
 // CHECK: %[[FIRST:.*]] = scf.for {{.*}} = %c0 to %{{.*}} step %c1
-// CHECK: {transformer.k_loop = 29 : index}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 29>}
 // CHECK: %[[BEGIN:.*]] = arith.addi %c0, %c8
 // CHECK: %[[END:.*]] = arith.addi %c0, %c24
 // CHECK: %[[R:.*]] = scf.for {{.*}} = %[[BEGIN]] to %[[END]] step %c8{{.*}} iter_args(%{{.*}} = %[[FIRST]])
-// CHECK: {transformer.k_before = 8 : index, transformer.k_blocks}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<blocks, before = 8>}
 // CHECK: %[[S:.*]] = scf.for
-// CHECK: {transformer.k_before = 24 : index, transformer.k_loop = 29 : index}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 29, before = 24>}
 // CHECK: %[[T:.*]] = arith.addf %[[R]], %[[S]]
 // CHECK: return %[[T]]
 func.func @rest() -> vector<2x4xf32> {
@@ -46,7 +47,7 @@ func.func @rest() -> vector<2x4xf32> {
   %r = scf.for %k = %c0 to %c29 step %c1 iter_args(%a = %zero) -> (vector<2x4xf32>) {
     %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
     scf.yield %s : vector<2x4xf32>
-  } {transformer.k_loop = 29 : index}
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 29>}
   return %r : vector<2x4xf32>
 }
 
@@ -60,22 +61,22 @@ func.func @short(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %r = scf.for %k = %c0 to %c8 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
     %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
     scf.yield %s : vector<2x4xf32>
-  } {transformer.k_loop = 8 : index}
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 8>}
   return %r : vector<2x4xf32>
 }
 
 // 40 steps of six products: three blocks of 14 in one loop, the last of which ends with the steps.
-// CHECK-LABEL: @steps(
-// CHECK-SAME: %[[INIT:[^ ]*]]: vector<2x4xf32>
-// CHECK: %[[R:.*]] = scf.for %[[B:[^ ]*]] = %c0 to %c40 step %c14 iter_args(%[[TOTAL:[^ ]*]] = %[[INIT]])
-// CHECK: %[[NEXT:.*]] = arith.addi %[[B]], %c14
-// CHECK: %[[END:.*]] = arith.minui %[[NEXT]], %c40
-// CHECK: %[[S:.*]] = scf.for %{{.*}} = %[[B]] to %[[END]] step %c1
-// CHECK: {transformer.k_loop = 40 : index, transformer.k_step = 6 : index}
-// CHECK: %[[T:.*]] = arith.addf %[[TOTAL]], %[[S]]
-// CHECK: scf.yield %[[T]]
-// CHECK: {transformer.k_blocks}
-// CHECK: return %[[R]]
+// FORMAT-LABEL: @steps(
+// FORMAT-SAME: %[[INIT:[^ ]*]]: vector<2x4xf32>
+// FORMAT: %[[R:.*]] = scf.for %[[B:[^ ]*]] = %c0 to %c40 step %c14 iter_args(%[[TOTAL:[^ ]*]] = %[[INIT]])
+// FORMAT: %[[NEXT:.*]] = arith.addi %[[B]], %c14
+// FORMAT: %[[END:.*]] = arith.minui %[[NEXT]], %c40
+// FORMAT: %[[S:.*]] = scf.for %{{.*}} = %[[B]] to %[[END]] step %c1
+// FORMAT: {transformer_cpu.linear = #transformer_cpu.linear<loop, "winograd", steps = 40>}
+// FORMAT: %[[T:.*]] = arith.addf %[[TOTAL]], %[[S]]
+// FORMAT: scf.yield %[[T]]
+// FORMAT: {transformer_cpu.linear = #transformer_cpu.linear<blocks>}
+// FORMAT: return %[[R]]
 func.func @steps(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -83,6 +84,6 @@ func.func @steps(%init: vector<2x4xf32>) -> vector<2x4xf32> {
   %r = scf.for %k = %c0 to %c40 step %c1 iter_args(%a = %init) -> (vector<2x4xf32>) {
     %s = "test.use"(%k, %a) : (index, vector<2x4xf32>) -> vector<2x4xf32>
     scf.yield %s : vector<2x4xf32>
-  } {transformer.k_loop = 40 : index, transformer.k_step = 6 : index}
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "winograd", steps = 40>}
   return %r : vector<2x4xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-fuse --transformer-to-linalg-on-tensors | FileCheck %s
+// RUN: transformer-opt %s --transformer-fuse --transformer-to-linalg-on-tensors --transformer-cpu-pack | FileCheck %s
 
 // A table of sinusoids depends on nothing: it is made once, when weights are loaded.
 // CHECK: transformer.prepared @sinusoidal_table = @prepare_0() : tensor<60x32xf32>

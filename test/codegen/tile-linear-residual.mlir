@@ -1,7 +1,7 @@
 // A linear whose epilogue adds a residual and whose result is the function's own: the tiles of the
 // main loop are full, whatever the destination's size is written in terms of.
-// RUN: transformer-opt %s --transformer-to-linalg=panel-columns=16 --canonicalize --cse \
-// RUN:   --transformer-cpu-tile=arch=haswell | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors \
+// RUN:   --transformer-cpu-pack=arch=haswell --transformer-cpu-tile | FileCheck %s
 
 // CHECK-LABEL: func.func @residual
 // CHECK:         vector.fma {{.*}} : vector<16xf32>

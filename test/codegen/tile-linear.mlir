@@ -1,9 +1,9 @@
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=haswell --transformer-cpu-vectorize-linear | FileCheck %s
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v4 --transformer-cpu-vectorize-linear | FileCheck %s --check-prefix=V4
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=aarch64 --transformer-cpu-vectorize-linear | FileCheck %s --check-prefixes=FOUR,NEON
-// RUN: transformer-opt %s --transformer-cpu-tile-linear=arch=x86-64-v2 --transformer-cpu-vectorize-linear | FileCheck %s --check-prefixes=FOUR,V2
-// RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=z80 2>&1 | FileCheck %s --check-prefix=ARCH
-// RUN: not transformer-opt %s --transformer-cpu-tile-linear=arch=haswell/big 2>&1 | FileCheck %s --check-prefix=CACHES
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=haswell --transformer-cpu-tile-linear --transformer-cpu-vectorize-linear | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v4 --transformer-cpu-tile-linear --transformer-cpu-vectorize-linear | FileCheck %s --check-prefix=V4
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=aarch64 --transformer-cpu-tile-linear --transformer-cpu-vectorize-linear | FileCheck %s --check-prefixes=FOUR,NEON
+// RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v2 --transformer-cpu-tile-linear --transformer-cpu-vectorize-linear | FileCheck %s --check-prefixes=FOUR,V2
+// RUN: not transformer-opt %s --transformer-cpu-set-target=arch=z80 --transformer-cpu-tile-linear 2>&1 | FileCheck %s --check-prefix=ARCH
+// RUN: not transformer-opt %s --transformer-cpu-set-target=arch=haswell/big --transformer-cpu-tile-linear 2>&1 | FileCheck %s --check-prefix=CACHES
 
 // Tasks, in them tiles of six rows and, for the rows left over, of 4, 2 and 1.
 // If two or three are left over, the last tile of six is taken apart for tiles of four.
@@ -24,7 +24,7 @@
 // CHECK: vector.transfer_read %{{.*}} : tensor<2x5x16xf32>, vector<16xf32>
 // CHECK-COUNT-6: vector.fma {{.*}} : vector<16xf32>
 // CHECK-NOT: vector.fma
-// CHECK: {transformer.k_loop = 5 : index}
+// CHECK: {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 5>}
 // CHECK: arith.addf {{.*}} : vector<6x1x16xf32>
 // CHECK: vector.transfer_write {{.*}} : vector<6x1x16xf32>, tensor<?x2x16xf32>
 // CHECK: scf.for {{.*}} = %[[FULL]] to %[[TASK]] step %c12 iter_args
@@ -60,7 +60,7 @@
 // V2-NOT: vector.fma
 // FOUR: -> (vector<2x1x8xf32>) {
 // FOUR: -> (vector<1x1x8xf32>) {
-// FOUR: transformer.k_loop
+// FOUR: transformer_cpu.linear<loop
 
 // CACHES: error: --arch haswell/big: expected native, winograd or no-winograd behind haswell/, found big
 // ARCH: error: --arch z80: expected native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows
@@ -69,14 +69,14 @@ func.func @linear(%x: tensor<?x5xf32>, %w: tensor<2x5x16xf32>, %b: tensor<2x16xf
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x2x16xf32>) -> tensor<?x2x16xf32>
   %1 = linalg.generic {indexing_maps = [affine_map<(m, p, j, k) -> (m, k)>, affine_map<(m, p, j, k) -> (p, k, j)>, affine_map<(m, p, j, k) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x16xf32>) outs(%0 : tensor<?x2x16xf32>) attrs = {transformer.contraction} {
+      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x16xf32>) outs(%0 : tensor<?x2x16xf32>) attrs = {transformer_cpu.linear = #transformer_cpu.linear<contraction, "f32">} {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %3 = arith.mulf %a, %c : f32
     %4 = arith.addf %o, %3 : f32
     linalg.yield %4 : f32
   } -> tensor<?x2x16xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer.epilogue, transformer.work = {bytes = array<i64: 148>, fixed_bytes = 768 : i64, flops = array<i64: 320>, label = "linear 5x32", shape = "tokens={} K=5 N=32"}} {
+      ins(%b : tensor<2x16xf32>) outs(%1 : tensor<?x2x16xf32>) attrs = {transformer_cpu.linear = #transformer_cpu.linear<epilogue>, transformer.work = {bytes = array<i64: 148>, fixed_bytes = 768 : i64, flops = array<i64: 320>, label = "linear 5x32", shape = "tokens={} K=5 N=32"}} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32
@@ -88,14 +88,14 @@ func.func @wide(%x: tensor<?x5xf32>, %w: tensor<2x5x32xf32>, %b: tensor<2x32xf32
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x2x32xf32>) -> tensor<?x2x32xf32>
   %1 = linalg.generic {indexing_maps = [affine_map<(m, p, j, k) -> (m, k)>, affine_map<(m, p, j, k) -> (p, k, j)>, affine_map<(m, p, j, k) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x32xf32>) outs(%0 : tensor<?x2x32xf32>) attrs = {transformer.contraction} {
+      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x32xf32>) outs(%0 : tensor<?x2x32xf32>) attrs = {transformer_cpu.linear = #transformer_cpu.linear<contraction, "f32">} {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %3 = arith.mulf %a, %c : f32
     %4 = arith.addf %o, %3 : f32
     linalg.yield %4 : f32
   } -> tensor<?x2x32xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x32xf32>) outs(%1 : tensor<?x2x32xf32>) attrs = {transformer.epilogue} {
+      ins(%b : tensor<2x32xf32>) outs(%1 : tensor<?x2x32xf32>) attrs = {transformer_cpu.linear = #transformer_cpu.linear<epilogue>} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32
@@ -107,14 +107,14 @@ func.func @narrow(%x: tensor<?x5xf32>, %w: tensor<2x5x8xf32>, %b: tensor<2x8xf32
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<?x2x8xf32>) -> tensor<?x2x8xf32>
   %1 = linalg.generic {indexing_maps = [affine_map<(m, p, j, k) -> (m, k)>, affine_map<(m, p, j, k) -> (p, k, j)>, affine_map<(m, p, j, k) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x8xf32>) outs(%0 : tensor<?x2x8xf32>) attrs = {transformer.contraction} {
+      ins(%x, %w : tensor<?x5xf32>, tensor<2x5x8xf32>) outs(%0 : tensor<?x2x8xf32>) attrs = {transformer_cpu.linear = #transformer_cpu.linear<contraction, "f32">} {
   ^bb0(%a: f32, %c: f32, %o: f32):
     %3 = arith.mulf %a, %c : f32
     %4 = arith.addf %o, %3 : f32
     linalg.yield %4 : f32
   } -> tensor<?x2x8xf32>
   %2 = linalg.generic {indexing_maps = [affine_map<(m, p, j) -> (p, j)>, affine_map<(m, p, j) -> (m, p, j)>], iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%b : tensor<2x8xf32>) outs(%1 : tensor<?x2x8xf32>) attrs = {transformer.epilogue} {
+      ins(%b : tensor<2x8xf32>) outs(%1 : tensor<?x2x8xf32>) attrs = {transformer_cpu.linear = #transformer_cpu.linear<epilogue>} {
   ^bb0(%c: f32, %o: f32):
     %3 = arith.addf %o, %c : f32
     linalg.yield %3 : f32

@@ -1,6 +1,6 @@
 //===- EstimateSquares.cpp - how large features are, as far as weights tell ===//
-#include "codegen/Passes.h"
-#include "codegen/kernels/KernelDialect.h"
+#include "codegen/cpu/Passes.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,7 +12,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_ESTIMATESQUARES
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -70,7 +70,7 @@ private:
         .Case([&](tensor::CastOp op) { return momentsOf(op.getSource()); })
         .Case([&](kernel::AttentionOp op) { return momentsOf(op.getV()); })
         .Case([&](kernel::FirstTokenOp op) { return momentsOf(op.getX()); })
-        .Case([](kernel::EstimatedOp op) { return Moments{op.getSquares(), {}}; })
+        .Case([](cpu::EstimatedOp op) { return Moments{op.getSquares(), {}}; })
         .Case([&](func::CallOp op) { return ofCall(op, cast<OpResult>(rows).getResultNumber()); })
         .Default([](Operation *) { return Moments(); });
   }
@@ -240,8 +240,8 @@ private:
     auto type = cast<RankedTensorType>(matrix.getType());
     auto result = RankedTensorType::get({type.getDimSize(dim)}, type.getElementType());
     Value empty = tensor::EmptyOp::create(b, result.getShape(), result.getElementType());
-    return kernel::SampleSquaresOp::create(b, TypeRange{result}, matrix, factors, empty,
-                                           b.getI64IntegerAttr(dim))
+    return cpu::SampleSquaresOp::create(b, TypeRange{result}, matrix, factors, empty,
+                                        b.getI64IntegerAttr(dim))
         .getResult(0);
   }
 
@@ -254,6 +254,11 @@ private:
 struct EstimateSquaresPass : mlir::transformer::impl::EstimateSquaresBase<EstimateSquaresPass> {
   using Base::Base;
   void runOnOperation() override {
+    cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
+    if (!target)
+      return signalPassFailure();
+    if (!target.getWinograd()) // nobody asks
+      return;
     Estimator estimator(getOperation());
     SmallVector<linalg::MatmulOp> products;
     getOperation().walk([&](linalg::MatmulOp op) { products.push_back(op); });
@@ -262,8 +267,8 @@ struct EstimateSquaresPass : mlir::transformer::impl::EstimateSquaresBase<Estima
       if (!squares)
         continue;
       OpBuilder b(op);
-      op->setOperand(
-          0, kernel::EstimatedOp::create(b, op.getLoc(), x.getType(), x, squares).getResult());
+      op->setOperand(0,
+                     cpu::EstimatedOp::create(b, op.getLoc(), x.getType(), x, squares).getResult());
     }
   }
 };

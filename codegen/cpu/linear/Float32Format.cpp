@@ -9,10 +9,10 @@ namespace {
 
 struct Float32Format : LinearFormat {
   StringRef name() const override { return "f32"; }
-  bool fits(const CpuTarget &, int64_t) const override { return true; }
+  bool fits(cpu::TargetAttr, int64_t) const override { return true; }
 
-  int64_t tileRows(const CpuTarget &target) const override { return target.tileRows(); }
-  int64_t tileColumns(const CpuTarget &target) const override { return target.panelColumns(); }
+  int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
+  int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
 
   int64_t products() const override { return 1; }
   ArrayRef<LinearTerm> terms() const override {

@@ -1,7 +1,7 @@
 //===- LinearFormat.cpp - how the products of a linear layer are summed ---===//
 #include "codegen/cpu/linear/LinearFormat.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/linear/Formats.h"
-#include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -14,7 +14,7 @@ ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
   return formats;
 }
 
-const LinearFormat &mlir::transformer::linearFormatFor(const CpuTarget &target, int64_t k) {
+const LinearFormat &mlir::transformer::linearFormatFor(cpu::TargetAttr target, int64_t k) {
   return **llvm::find_if(linearFormats(),
                          [&](const LinearFormat *format) { return format->fits(target, k); });
 }
@@ -33,8 +33,8 @@ int64_t LinearOperands::outputs() const {
 Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands,
                                           Value scales, ArrayRef<int64_t> shape) {
   Value out = tensor::EmptyOp::create(b, shape, b.getF32Type());
-  return kernel::PackWeightOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight},
-                                      scales, ValueRange{out}, operands.layout)
+  return cpu::PackWeightOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight}, scales,
+                                   ValueRange{out}, operands.layout)
       .getResult(0);
 }
 

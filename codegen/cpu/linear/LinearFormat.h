@@ -8,7 +8,7 @@
 #ifndef CODEGEN_CPU_LINEAR_LINEARFORMAT_H
 #define CODEGEN_CPU_LINEAR_LINEARFORMAT_H
 
-#include "codegen/Target.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -48,11 +48,11 @@ public:
   virtual StringRef name() const = 0;
   /// Whether a layer of K inputs is computed like this on `target`. The first format
   /// of linearFormats() that is takes it.
-  virtual bool fits(const CpuTarget &target, int64_t k) const = 0;
+  virtual bool fits(cpu::TargetAttr target, int64_t k) const = 0;
 
   /// The register tile: rows, and columns of a panel (NR).
-  virtual int64_t tileRows(const CpuTarget &target) const = 0;
-  virtual int64_t tileColumns(const CpuTarget &target) const = 0;
+  virtual int64_t tileRows(cpu::TargetAttr target) const = 0;
+  virtual int64_t tileColumns(cpu::TargetAttr target) const = 0;
 
   /// Products of a step.
   virtual int64_t products() const = 0;
@@ -72,7 +72,7 @@ public:
 
 /// All formats, the one that fits everything last.
 ArrayRef<const LinearFormat *> linearFormats();
-const LinearFormat &linearFormatFor(const CpuTarget &target, int64_t k);
+const LinearFormat &linearFormatFor(cpu::TargetAttr target, int64_t k);
 /// Null if there is none of that name.
 const LinearFormat *linearFormatNamed(StringRef name);
 

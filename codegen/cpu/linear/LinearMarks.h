@@ -1,23 +1,44 @@
-//===- LinearMarks.h - what the passes on linear layers tell each other ---===//
+//===- LinearMarks.h - the parts of linear layers -------------------------===//
+//
+// `#transformer_cpu.linear` says how passes on linear layers know each other's ops.
+//
+//===----------------------------------------------------------------------===//
 #ifndef CODEGEN_CPU_LINEAR_LINEARMARKS_H
 #define CODEGEN_CPU_LINEAR_LINEARMARKS_H
 
-#include "llvm/ADT/StringRef.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
+#include "codegen/cpu/linear/LinearFormat.h"
 
 namespace mlir::transformer {
 
-/// Mark a linear's contraction, with the name of its format, and its epilogue.
-inline constexpr llvm::StringLiteral kContractionAttr = "transformer.contraction";
-inline constexpr llvm::StringLiteral kEpilogueAttr = "transformer.epilogue";
-/// Marks the loop over k of a register tile; an index: how many steps.
-inline constexpr llvm::StringLiteral kLoopOverK = "transformer.k_loop";
-/// Beside it; an index: products of a step, if more than one.
-inline constexpr llvm::StringLiteral kStepOfK = "transformer.k_step";
-/// Marks the loop over blocks of k around it, if there is one.
-inline constexpr llvm::StringLiteral kLoopOverKBlocks = "transformer.k_blocks";
-/// On the outermost of these: how many steps the register tile has gone through
-/// before it, if any.
-inline constexpr llvm::StringLiteral kBefore = "transformer.k_before";
+using cpu::LinearPart;
+
+/// Null where `op` is no part of a linear layer.
+inline cpu::LinearAttr linearMark(Operation *op) {
+  return op->getAttrOfType<cpu::LinearAttr>(cpu::LinearAttr::attributeName);
+}
+
+inline bool isPart(Operation *op, LinearPart part) {
+  cpu::LinearAttr mark = linearMark(op);
+  return mark && mark.getPart() == part;
+}
+
+/// A contraction over all of k or a block of it.
+inline bool isContraction(Operation *op) {
+  return isPart(op, LinearPart::Contraction) || isPart(op, LinearPart::Partial);
+}
+
+inline void markPart(Operation *op, LinearPart part, StringAttr format = {}, int64_t steps = 0,
+                     int64_t before = 0) {
+  op->setAttr(cpu::LinearAttr::attributeName,
+              cpu::LinearAttr::get(op->getContext(), part, format, steps, before));
+}
+
+/// The format of a contraction or of a loop over k; the attribute's verifier has seen to it that
+/// there is one.
+inline const LinearFormat &formatOf(Operation *op) {
+  return *linearFormatNamed(linearMark(op).getFormat());
+}
 
 } // namespace mlir::transformer
 

@@ -7,21 +7,26 @@
 
 using namespace mlir;
 
-SmallVector<linalg::GenericOp> transformer::marked(Operation *root, StringRef name) {
+SmallVector<linalg::GenericOp> transformer::collect(Operation *root,
+                                                    function_ref<bool(Operation *)> is) {
   SmallVector<linalg::GenericOp> ops;
   root->walk([&](linalg::GenericOp op) {
-    if (op->hasAttr(name))
+    if (is(op))
       ops.push_back(op);
   });
   return ops;
 }
 
-int64_t transformer::stepsOf(linalg::GenericOp contraction) {
-  return cast<RankedTensorType>(rowsOf(contraction).getType()).getDimSize(1);
+SmallVector<linalg::GenericOp> transformer::contractions(Operation *root) {
+  return collect(root, isContraction);
 }
 
-const transformer::LinearFormat &transformer::formatOf(linalg::GenericOp contraction) {
-  return *linearFormatNamed(contraction->getAttrOfType<StringAttr>(kContractionAttr));
+SmallVector<linalg::GenericOp> transformer::epilogues(Operation *root) {
+  return collect(root, [](Operation *op) { return isPart(op, LinearPart::Epilogue); });
+}
+
+int64_t transformer::stepsOf(linalg::GenericOp contraction) {
+  return cast<RankedTensorType>(rowsOf(contraction).getType()).getDimSize(1);
 }
 
 Value transformer::rowsOf(linalg::GenericOp contraction) { return contraction.getInputs().front(); }

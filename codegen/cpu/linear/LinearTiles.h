@@ -2,18 +2,18 @@
 #ifndef CODEGEN_CPU_LINEAR_LINEARTILES_H
 #define CODEGEN_CPU_LINEAR_LINEARTILES_H
 
-#include "codegen/cpu/linear/LinearFormat.h"
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::transformer {
 
-/// The ops under `root` that carry the attribute `name`.
-SmallVector<linalg::GenericOp> marked(Operation *root, StringRef name);
+/// The ops under `root` for which `is`.
+SmallVector<linalg::GenericOp> collect(Operation *root, function_ref<bool(Operation *)> is);
+/// Those that compute linear layers' contractions, and the epilogues.
+SmallVector<linalg::GenericOp> contractions(Operation *root);
+SmallVector<linalg::GenericOp> epilogues(Operation *root);
 
-/// The format that a contraction is marked with.
-const LinearFormat &formatOf(linalg::GenericOp contraction);
 /// Steps of its sums: of x `[m, steps]`, or `[m, steps, products]`.
 int64_t stepsOf(linalg::GenericOp contraction);
 /// The inputs of a contraction: as many times x as a step has products, then as

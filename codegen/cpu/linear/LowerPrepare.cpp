@@ -1,6 +1,6 @@
 //===- LowerPrepare.cpp - prepare functions to kernels and copies ---------===//
-#include "codegen/Passes.h"
-#include "codegen/kernels/KernelDialect.h"
+#include "codegen/cpu/Passes.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/memory/DestinationPassing.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -10,7 +10,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_LOWERPREPARE
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -53,10 +53,10 @@ struct LowerPreparePass : mlir::transformer::impl::LowerPrepareBase<LowerPrepare
     llvm::SmallPtrSet<Operation *, 8> functions;
     for (auto prepared : module.getOps<PreparedOp>())
       functions.insert(module.lookupSymbol<func::FuncOp>(prepared.getFunction()));
-    module.walk([](kernel::PackWeightOp op) {
+    module.walk([](cpu::PackWeightOp op) {
       separateWeights(op, cast<RankedTensorType>(op.getOuts()[0].getType()).getShape().back());
     });
-    module.walk([](kernel::WinogradScalesOp op) { separateWeights(op, 1); });
+    module.walk([](cpu::WinogradScalesOp op) { separateWeights(op, 1); });
     module.walk(lowerTable);
     for (Operation *op : functions) {
       auto function = cast<func::FuncOp>(op);

@@ -1,5 +1,5 @@
 //===- LowerVectors.cpp - accumulators into registers ---------------------===//
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -14,16 +14,13 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_LOWERVECTORS
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-/// Unroll factor of a loop over single k: enough to hide the loop's own cost.
-constexpr int64_t kUnroll = 4;
 
 /// A write of the whole accumulator, if that is its only use, as one of each row.
 void splitWrite(RewriterBase &rewriter, Value accumulator, ValueRange rows) {
@@ -98,10 +95,13 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    cpu::TargetAttr target = cpu::TargetAttr::of(module);
+    if (!target)
+      return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<scf::ForOp> loops;
     module.walk([&](scf::ForOp loop) { // the inner before the outer ones
-      if (loop->hasAttr(kLoopOverK) || loop->hasAttr(kLoopOverKBlocks))
+      if (linearMark(loop))
         loops.push_back(loop);
     });
     for (scf::ForOp &loop : loops)
@@ -115,11 +115,11 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;
     module.walk([&](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK) && !loop->hasAttr(kStepOfK))
+      if (isPart(loop, LinearPart::Loop) && formatOf(loop).products() == 1)
         unroll.push_back(loop);
     });
     for (scf::ForOp loop : unroll)
-      if (failed(loopUnrollByFactor(loop, kUnroll)))
+      if (failed(loopUnrollByFactor(loop, target.getUnroll())))
         return signalPassFailure();
   }
 };

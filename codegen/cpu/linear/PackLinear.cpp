@@ -1,6 +1,6 @@
 //===- PackLinear.cpp - matrix products on packed weights -----------------===//
-#include "codegen/Passes.h"
 #include "codegen/analysis/Flops.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearFormat.h"
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "codegen/kernels/Work.h"
@@ -12,7 +12,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_PACKLINEAR
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -42,7 +42,7 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
   if (!is(maps[0], m, k) || !(outIn || is(maps[1], k, n)) || !is(maps[2], m, n))
     return std::nullopt;
   LinearOperands operands{x, weight, outIn ? WeightLayout::OutIn : WeightLayout::InOut, {}};
-  if (auto estimated = x.getDefiningOp<kernel::EstimatedOp>()) {
+  if (auto estimated = x.getDefiningOp<cpu::EstimatedOp>()) {
     operands.x = estimated.getX();
     operands.squares = estimated.getSquares();
   }
@@ -53,7 +53,7 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
 class Packer {
 public:
   Packer(IRRewriter &rewriter, linalg::MatmulOp product, const LinearOperands &operands,
-         const CpuTarget &target)
+         cpu::TargetAttr target)
       : rewriter(rewriter), product(product), operands(operands),
         format(linearFormatFor(target, operands.inputs())), columns(format.tileColumns(target)),
         outputs(operands.outputs()), panels(llvm::divideCeil(outputs, columns)),
@@ -72,9 +72,8 @@ public:
     Value sums = emitContraction(factors, zeros);
     Value y = unpack(emitEpilogue(factors, sums));
     Type expected = last->getResult(0).getType();
-    rewriter.replaceOp(last, y.getType() == expected
-                                 ? y
-                                 : tensor::CastOp::create(b, expected, y).getResult());
+    rewriter.replaceOp(
+        last, y.getType() == expected ? y : tensor::CastOp::create(b, expected, y).getResult());
     if (tail)
       rewriter.eraseOp(product);
   }
@@ -137,7 +136,7 @@ private:
           }
           linalg::YieldOp::create(body, sum);
         });
-    op->setAttr(kContractionAttr, b.getStringAttr(format.name()));
+    markPart(op, LinearPart::Contraction, b.getStringAttr(format.name()));
     return op.getResult(0);
   }
 
@@ -171,7 +170,7 @@ private:
                                       arith::ConstantOp::create(body, b.getF32FloatAttr(0)));
           linalg::YieldOp::create(body, y);
         });
-    op->setAttr(kEpilogueAttr, b.getUnitAttr());
+    markPart(op, LinearPart::Epilogue);
     op->setAttr(kWorkAttr, work());
     return op.getResult(0);
   }
@@ -211,8 +210,7 @@ private:
 
   /// `[T, N]` from panels.
   Value unpack(Value y) {
-    auto flat =
-        RankedTensorType::get({ShapedType::kDynamic, panels * columns}, b.getF32Type());
+    auto flat = RankedTensorType::get({ShapedType::kDynamic, panels * columns}, b.getF32Type());
     y = tensor::CollapseShapeOp::create(b, flat, y, ArrayRef<ReassociationIndices>{{0}, {1, 2}});
     if (panels * columns == outputs)
       return y;
@@ -255,20 +253,18 @@ private:
 struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> {
   using Base::Base;
   void runOnOperation() override {
-    llvm::Expected<CpuTarget> target = cpuTarget(arch);
-    if (!target) {
-      getOperation()->emitError(llvm::toString(target.takeError()));
+    cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
+    if (!target)
       return signalPassFailure();
-    }
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::MatmulOp> products;
     getOperation()->walk([&](linalg::MatmulOp op) { products.push_back(op); });
     for (linalg::MatmulOp product : products)
       if (std::optional<LinearOperands> operands = linearOperands(product))
-        Packer(rewriter, product, *operands, *target).run();
-    SmallVector<kernel::EstimatedOp> estimated;
-    getOperation()->walk([&](kernel::EstimatedOp op) { estimated.push_back(op); });
-    for (kernel::EstimatedOp op : estimated)
+        Packer(rewriter, product, *operands, target).run();
+    SmallVector<cpu::EstimatedOp> estimated;
+    getOperation()->walk([&](cpu::EstimatedOp op) { estimated.push_back(op); });
+    for (cpu::EstimatedOp op : estimated)
       rewriter.replaceOp(op, op.getX());
   }
 };

@@ -1,5 +1,5 @@
 //===- PrefetchPanels.cpp - fetch weights ahead ---------------------------===//
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,7 +9,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_PREFETCHPANELS
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -17,13 +17,10 @@ using namespace mlir::transformer;
 
 namespace {
 
-constexpr int64_t kLineBytes = 64;
 /// A tile of fewer rows reads its own panel as fast as memory allows.
 constexpr unsigned kFewestRows = 4;
 /// Row tiles that share the work of fetching a panel.
 constexpr int64_t kTilesPerPanel = 2;
-/// How far ahead a tile of several products a step fetches.
-constexpr int64_t kDistanceBytes = 16 << 10;
 
 /// The first read of the panel in a loop over k: [panel, k, 0] or, with several
 /// products a step, [panel, step, product, 0].
@@ -48,21 +45,20 @@ int64_t bytesOfRow(vector::TransferReadOp panel) {
 /// Tile t of the rows fetches part t of what comes after this block of k, evenly
 /// over its own k: the panel's next block, or, behind its end, the first block
 /// of the next panel.
-void fetchShare(scf::ForOp loop) {
+void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   scf::ForOp all = loop; // through all k of the tile
   if (auto parent = dyn_cast<scf::ForOp>(loop->getParentOp()))
-    if (parent->hasAttr(kLoopOverKBlocks))
+    if (isPart(parent, LinearPart::Blocks))
       all = parent;
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   vector::TransferReadOp read = panelRead(loop, 3);
   auto step = getConstantIntValue(loop.getStep());
-  auto steps = loop->getAttrOfType<IntegerAttr>(kLoopOverK);
-  if (!rows || !read || !steps || !step || loop.getNumResults() < kFewestRows)
+  if (!rows || !read || !step || loop.getNumResults() < kFewestRows)
     return;
-  int64_t k = steps.getInt(), columns = read.getVectorType().getNumElements();
+  int64_t k = linearMark(loop).getSteps(), columns = read.getVectorType().getNumElements();
   int64_t bytes = bytesOfRow(read);
   int64_t part = k / kTilesPerPanel; // k that one tile fetches
-  int64_t linesPerStep = *step * bytes / kLineBytes / kTilesPerPanel;
+  int64_t linesPerStep = *step * bytes / target.getLineBytes() / kTilesPerPanel;
   int64_t rowsPerStep = *step / kTilesPerPanel;
   if (linesPerStep == 0 || rowsPerStep == 0)
     return;
@@ -74,11 +70,12 @@ void fetchShare(scf::ForOp loop) {
       arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)), constant(k - part));
   b.setInsertionPointToStart(loop.getBody());
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
-  if (auto before = all->getAttrOfType<IntegerAttr>(kBefore))
-    done = arith::AddIOp::create(b, done, constant(before.getInt()));
+  if (int64_t before = linearMark(all).getBefore())
+    done = arith::AddIOp::create(b, done, constant(before));
   Value row =
       arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
-  int64_t elementsPerLine = kLineBytes * columns / bytes, linesPerRow = bytes / kLineBytes;
+  int64_t elementsPerLine = target.getLineBytes() * columns / bytes,
+          linesPerRow = bytes / target.getLineBytes();
   b.setInsertionPoint(read);
   Value start = arith::SubIOp::create(b, read.getIndices()[1], done);
   row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
@@ -92,17 +89,18 @@ void fetchShare(scf::ForOp loop) {
 /// A step of several products fetches as much as it reads, a short way ahead in
 /// memory, where panels follow each other: tiles are tall, so there may be just
 /// one a panel. What later tiles fetch is there already.
-void fetchAhead(scf::ForOp loop) {
+void fetchAhead(scf::ForOp loop, cpu::TargetAttr target) {
   vector::TransferReadOp read = panelRead(loop, 4);
   if (!read || loop.getNumResults() < kFewestRows)
     return;
   int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
-  int64_t products = cast<IntegerAttr>(loop->getAttr(kStepOfK)).getInt();
+  int64_t products = formatOf(loop).products();
   ImplicitLocOpBuilder b(loop.getLoc(), read);
   SmallVector<Value> at(read.getIndices());
   Value first = at[2];
-  for (int64_t byte = 0; byte < products * rowBytes; byte += kLineBytes) {
-    int64_t row = (kDistanceBytes + byte) / rowBytes, column = byte % rowBytes * columns / rowBytes;
+  for (int64_t byte = 0; byte < products * rowBytes; byte += target.getLineBytes()) {
+    int64_t row = (target.getPrefetchBytes() + byte) / rowBytes,
+            column = byte % rowBytes * columns / rowBytes;
     at[2] = arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, row));
     at[3] = arith::ConstantIndexOp::create(b, column);
     fetchLine(b, read, at);
@@ -112,9 +110,12 @@ void fetchAhead(scf::ForOp loop) {
 struct PrefetchPanelsPass : mlir::transformer::impl::PrefetchPanelsBase<PrefetchPanelsPass> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation().walk([](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK))
-        loop->hasAttr(kStepOfK) ? fetchAhead(loop) : fetchShare(loop);
+    cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
+    if (!target)
+      return signalPassFailure();
+    getOperation().walk([&](scf::ForOp loop) {
+      if (isPart(loop, LinearPart::Loop))
+        formatOf(loop).products() == 1 ? fetchShare(loop, target) : fetchAhead(loop, target);
     });
   }
 };

@@ -1,7 +1,6 @@
 //===- SumInBlocks.cpp - sums over k as sums of sums ----------------------===//
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearMarks.h"
-#include "codegen/cpu/linear/Winograd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -11,7 +10,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_SUMINBLOCKS
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -34,8 +33,10 @@ SmallVector<Value> sumBlock(ImplicitLocOpBuilder &b, scf::ForOp loop, Value lowe
     zeros.push_back(arith::ConstantOp::create(b, b.getZeroAttr(type)));
   auto block = scf::ForOp::create(b, lower, upper, loop.getStep(), zeros);
   block->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  if (before)
-    block->setAttr(kBefore, b.getIndexAttr(before));
+  if (before) {
+    cpu::LinearAttr mark = linearMark(loop);
+    markPart(block, mark.getPart(), mark.getFormat(), mark.getSteps(), before);
+  }
   IRMapping map;
   map.map(loop.getInductionVar(), block.getInductionVar());
   map.map(loop.getRegionIterArgs(), block.getRegionIterArgs());
@@ -54,7 +55,7 @@ SmallVector<Value> addTo(ImplicitLocOpBuilder &b, ValueRange totals, ValueRange 
 }
 
 void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
-  int64_t steps = cast<IntegerAttr>(loop->getAttr(kLoopOverK)).getInt();
+  int64_t steps = linearMark(loop).getSteps();
   if (steps <= most)
     return;
   int64_t size = blockOf(steps, most), whole = steps / size * size, done = 0;
@@ -79,8 +80,7 @@ void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
           Value end = arith::AddIOp::create(body, k, step);
           scf::YieldOp::create(body, addTo(body, args, sumBlock(body, loop, k, end, 0)));
         });
-    blocks->setAttr(kLoopOverKBlocks, b.getUnitAttr());
-    blocks->setAttr(kBefore, b.getIndexAttr(done));
+    markPart(blocks, LinearPart::Blocks, {}, 0, done);
     totals = blocks.getResults();
     done = whole;
   }
@@ -94,9 +94,9 @@ void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
 
 /// A loop over steps of several products: one loop over all blocks, the last of
 /// which may be shorter, since the code of a step is long.
-void sumStepsInBlocks(IRRewriter &rewriter, scf::ForOp loop) {
-  int64_t steps = cast<IntegerAttr>(loop->getAttr(kLoopOverK)).getInt();
-  int64_t count = llvm::divideCeil(steps, winograd::kSumSteps);
+void sumStepsInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
+  int64_t steps = linearMark(loop).getSteps();
+  int64_t count = llvm::divideCeil(steps, most);
   if (count == 1)
     return;
   rewriter.setInsertionPoint(loop);
@@ -110,7 +110,7 @@ void sumStepsInBlocks(IRRewriter &rewriter, scf::ForOp loop) {
         end = arith::MinUIOp::create(body, end, loop.getUpperBound());
         scf::YieldOp::create(body, addTo(body, totals, sumBlock(body, loop, k, end, 0)));
       });
-  blocks->setAttr(kLoopOverKBlocks, b.getUnitAttr());
+  markPart(blocks, LinearPart::Blocks);
   rewriter.replaceOp(loop, blocks);
 }
 
@@ -120,12 +120,15 @@ struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPas
     IRRewriter rewriter(&getContext());
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
-      if (loop->hasAttr(kLoopOverK))
+      if (isPart(loop, LinearPart::Loop))
         loops.push_back(loop);
     });
-    for (scf::ForOp loop : loops)
-      loop->hasAttr(kStepOfK) ? sumStepsInBlocks(rewriter, loop)
-                              : sumInBlocks(rewriter, loop, steps);
+    for (scf::ForOp loop : loops) {
+      const LinearFormat &format = formatOf(loop);
+      int64_t most = steps ? steps : format.sumSteps();
+      format.products() == 1 ? sumInBlocks(rewriter, loop, most)
+                             : sumStepsInBlocks(rewriter, loop, most);
+    }
   }
 };
 

@@ -1,5 +1,5 @@
 //===- TileLinear.cpp - linear layers to register tiles -------------------===//
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -14,16 +14,13 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_TILELINEAR
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-/// Marks a contraction over a block of k that adds to sums in memory.
-constexpr StringLiteral kPartialAttr = "transformer.partial";
 
 /// Tiles `consumer` with its producers fused in and replaces it.
 FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
@@ -40,7 +37,7 @@ FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
       [](tensor::ExtractSliceOp, OpResult producer,
          bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
         Operation *op = producer.getOwner();
-        if (op->hasAttr(kContractionAttr) || isa<linalg::FillOp>(op))
+        if (isContraction(op) || isa<linalg::FillOp>(op))
           return scf::SCFTileAndFuseOptions::ControlFnResult{};
         return std::nullopt;
       });
@@ -66,14 +63,9 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::Expected<CpuTarget> found = cpuTarget(arch);
-    if (!found) {
-      module.emitError(llvm::toString(found.takeError()));
-      return signalPassFailure();
-    }
-    target = *found;
-    if (failed(tileTasks(module)) || failed(canonicalizeTiles(module)) || failed(blockK(module)) ||
-        failed(tileRegisters(module)) || failed(tileRemainders(module)))
+    target = cpu::TargetAttr::of(module);
+    if (!target || failed(tileTasks(module)) || failed(canonicalizeTiles(module)) ||
+        failed(blockK(module)) || failed(tileRegisters(module)) || failed(tileRemainders(module)))
       signalPassFailure();
   }
 
@@ -82,7 +74,7 @@ private:
   /// by a few panels.
   LogicalResult tileTasks(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
+    for (linalg::GenericOp epilogue : epilogues(module)) {
       linalg::GenericOp contraction = contractionOf(epilogue);
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       const LinearFormat &format = formatOf(contraction);
@@ -108,7 +100,7 @@ private:
   OpFoldResult rowBlock(IRRewriter &rewriter, linalg::GenericOp epilogue,
                         const LinearFormat &format, int64_t k) const {
     int64_t tile = format.tileRows(target);
-    int64_t most = std::max(target.l2Bytes / 2 / (4 * k) / tile, int64_t(2)) * tile;
+    int64_t most = std::max(target.getL2Bytes() / 2 / (4 * k) / tile, int64_t(2)) * tile;
     rewriter.setInsertionPoint(epilogue);
     ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
     auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
@@ -123,8 +115,7 @@ private:
   /// Panels of a task: few, so that threads end together, but enough for a task
   /// to be long beside what handing it out costs.
   int64_t panelBlock(linalg::GenericOp contraction) const {
-    constexpr int64_t leastBytes = 32 << 10; // about 2 us of reading
-    return llvm::divideCeil(leastBytes, panelBytes(contraction));
+    return llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
   }
   static int64_t panelBytes(linalg::GenericOp contraction) {
     auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
@@ -139,9 +130,9 @@ private:
   int64_t blockOfK(linalg::GenericOp contraction) const {
     const LinearFormat &format = formatOf(contraction);
     int64_t k = format.products() * stepsOf(contraction), bytes = panelBytes(contraction);
-    if (bytes <= target.l2Bytes / 4)
+    if (bytes <= target.getL2Bytes() / 4)
       return k;
-    int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.l2Bytes / 10));
+    int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.getL2Bytes() / 10));
     return llvm::alignTo(share, format.sumSteps() * format.products());
   }
 
@@ -150,7 +141,7 @@ private:
   /// goes through k from first to last.
   LogicalResult blockK(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
+    for (linalg::GenericOp contraction : contractions(module)) {
       int64_t steps = stepsOf(contraction), products = formatOf(contraction).products();
       int64_t block = blockOfK(contraction) / products;
       int64_t last = (steps - 1) / block * block;
@@ -171,7 +162,7 @@ private:
         b.setInsertionPointToStart(loop.getBody());
         linalg::GenericOp part =
             sliceOverK(b, contraction, loop.getInductionVar(), block, loop.getRegionIterArg(0));
-        part->setAttr(kPartialAttr, b.getUnitAttr());
+        markPart(part, LinearPart::Partial, linearMark(part).getFormat());
         scf::YieldOp::create(b, part.getResult(0));
       }
       b.setInsertionPoint(contraction);
@@ -232,13 +223,13 @@ private:
 
   /// What register tiles are made of: epilogues, and contractions without one.
   static SmallVector<linalg::GenericOp> roots(Operation *op) {
-    SmallVector<linalg::GenericOp> found = marked(op, kEpilogueAttr);
-    found.append(marked(op, kPartialAttr));
+    SmallVector<linalg::GenericOp> found = epilogues(op);
+    found.append(collect(op, [](Operation *o) { return isPart(o, LinearPart::Partial); }));
     return found;
   }
 
   static linalg::GenericOp contractionOf(linalg::GenericOp root) {
-    if (root->hasAttr(kContractionAttr))
+    if (isContraction(root))
       return root;
     return root.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
   }
@@ -329,7 +320,7 @@ private:
                                [&](int64_t v) -> OpFoldResult { return b.getIndexAttr(v); });
   }
 
-  CpuTarget target;
+  cpu::TargetAttr target;
   SmallVector<std::pair<scf::ForOp, int64_t>> rowLoops; // and the rows of a full tile
 };
 

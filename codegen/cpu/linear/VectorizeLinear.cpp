@@ -1,5 +1,5 @@
 //===- VectorizeLinear.cpp - register tiles of linear layers on vectors ---===//
-#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,7 +16,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_VECTORIZELINEAR
-#include "codegen/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -92,17 +92,9 @@ private:
   VectorType row, accumulator;
 };
 
-void markLoop(Operation *loop, linalg::GenericOp contraction) {
-  Builder b(loop->getContext());
-  int64_t products = formatOf(contraction).products();
-  loop->setAttr(kLoopOverK, b.getIndexAttr(stepsOf(contraction)));
-  if (products > 1)
-    loop->setAttr(kStepOfK, b.getIndexAttr(products));
-}
-
 LogicalResult tileK(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
-  for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
+  for (linalg::GenericOp contraction : contractions(module)) {
     scf::SCFTilingOptions options;
     SmallVector<OpFoldResult> sizes(3, rewriter.getIndexAttr(0));
     sizes.push_back(rewriter.getIndexAttr(1));
@@ -113,7 +105,8 @@ LogicalResult tileK(ModuleOp module) {
     if (failed(tiled))
       return contraction.emitOpError("could not be tiled over k");
     if (!tiled->loops.empty())
-      markLoop(tiled->loops.front(), contraction);
+      markPart(tiled->loops.front(), LinearPart::Loop, linearMark(contraction).getFormat(),
+               stepsOf(contraction));
     rewriter.replaceOp(contraction, tiled->replacements);
   }
   return canonicalizeTiles(module);
@@ -210,13 +203,12 @@ LogicalResult vectorize(ModuleOp module) {
   IRRewriter rewriter(context);
   SmallVector<linalg::LinalgOp> ops;
   module.walk([&](linalg::LinalgOp op) {
-    if (op->hasAttr(kContractionAttr) || op->hasAttr(kEpilogueAttr) ||
-        (isa<linalg::FillOp>(op) && op->getParentOfType<scf::ForOp>()))
+    if (linearMark(op) || (isa<linalg::FillOp>(op) && op->getParentOfType<scf::ForOp>()))
       ops.push_back(op);
   });
   for (linalg::LinalgOp op : ops) {
     rewriter.setInsertionPoint(op);
-    if (op->hasAttr(kContractionAttr)) {
+    if (isContraction(op)) {
       auto contraction = cast<linalg::GenericOp>(op.getOperation());
       rewriter.replaceOp(op, StepEmitter(rewriter, contraction).emit());
       continue;
@@ -234,7 +226,7 @@ LogicalResult vectorize(ModuleOp module) {
   // The accumulator becomes a value carried by the loop over k.
   SmallVector<scf::ForOp> loops;
   module.walk([&](scf::ForOp loop) {
-    if (loop->hasAttr(kLoopOverK))
+    if (isPart(loop, LinearPart::Loop))
       loops.push_back(loop);
   });
   for (scf::ForOp loop : loops) {
@@ -246,7 +238,7 @@ LogicalResult vectorize(ModuleOp module) {
   if (failed(foldSubsets(module)))
     return failure();
   module.walk([&](scf::ForOp loop) {
-    if (loop->hasAttr(kLoopOverK))
+    if (isPart(loop, LinearPart::Loop))
       countFromBlock(rewriter, loop);
   });
   return success();
@@ -259,7 +251,7 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
     if (failed(tileK(module)) || failed(vectorize(module)))
       return signalPassFailure();
     WalkResult left = module.walk([](linalg::GenericOp op) {
-      if (!op->hasAttr(kContractionAttr) && !op->hasAttr(kEpilogueAttr))
+      if (!linearMark(op))
         return WalkResult::advance();
       op.emitOpError("is left after vectorising linear layers");
       return WalkResult::interrupt();

@@ -1,7 +1,7 @@
 //===- WinogradFormat.cpp - Winograd's inner product ----------------------===//
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/Winograd.h"
-#include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -30,15 +30,15 @@ Value addProduct(ImplicitLocOpBuilder &b, Factors x, Factors w, Value sum) {
 
 struct WinogradFormat : LinearFormat {
   StringRef name() const override { return "winograd"; }
-  bool fits(const CpuTarget &target, int64_t k) const override {
-    return target.winograd && k >= target.winogradLeastK;
+  bool fits(cpu::TargetAttr target, int64_t k) const override {
+    return target.getWinograd() && k >= target.getWinogradLeastK();
   }
 
   // One vector wide: x is then added from memory, once a row, and takes no register.
-  int64_t tileRows(const CpuTarget &target) const override {
-    return target.vectorRegisters >= 32 ? 16 : 8;
+  int64_t tileRows(cpu::TargetAttr target) const override {
+    return target.getVectorRegisters() >= 32 ? 16 : 8;
   }
-  int64_t tileColumns(const CpuTarget &target) const override { return target.vectorLanes; }
+  int64_t tileColumns(cpu::TargetAttr target) const override { return target.getVectorLanes(); }
 
   int64_t products() const override { return winograd::kStep; }
   ArrayRef<LinearTerm> terms() const override {
@@ -57,14 +57,14 @@ struct WinogradFormat : LinearFormat {
     int64_t k = operands.inputs(), steps = winograd::steps(k);
     Value ofFeatures = empty({k}, {});
     Value scales =
-        kernel::WinogradScalesOp::create(b, TypeRange{ofFeatures.getType()}, operands.weight,
-                                         operands.squares, ofFeatures, operands.layout)
+        cpu::WinogradScalesOp::create(b, TypeRange{ofFeatures.getType()}, operands.weight,
+                                      operands.squares, ofFeatures, operands.layout)
             .getResult(0);
     Value tokens = tensor::DimOp::create(b, operands.x, 0);
     Value scaled = empty({ShapedType::kDynamic, steps, winograd::kStep}, tokens);
     Value inverses = empty({ShapedType::kDynamic, columns}, tokens);
-    auto rows = kernel::WinogradRowsOp::create(b, TypeRange{scaled.getType(), inverses.getType()},
-                                               operands.x, scales, ValueRange{scaled, inverses});
+    auto rows = cpu::WinogradRowsOp::create(b, TypeRange{scaled.getType(), inverses.getType()},
+                                            operands.x, scales, ValueRange{scaled, inverses});
     int64_t count = llvm::divideCeil(operands.outputs(), columns);
     Value panels = emitPackedWeight(b, operands, scales, {count, steps, winograd::kStep, columns});
     // The inverse scales of rows, and those of columns in step 0 of the panels.

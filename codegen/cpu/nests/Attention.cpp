@@ -33,8 +33,8 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
   // The strip takes at most half of the first-level cache, packed keys an
   // eighth of the second.
   auto bytes = static_cast<int64_t>(sizeof(float));
-  int64_t stripKeys = b.target.l1Bytes / 2 / (tileRows * bytes);
-  int64_t packedKeys = b.target.l2Bytes / 8 / (headDim * bytes);
+  int64_t stripKeys = b.target.getL1Bytes() / 2 / (tileRows * bytes);
+  int64_t packedKeys = b.target.getL2Bytes() / 8 / (headDim * bytes);
   keyBlock =
       std::max<int64_t>(panelColumns, llvm::bit_floor<uint64_t>(std::min(stripKeys, packedKeys)));
   constexpr int64_t chunkRows = 256; // enough to pay for packing, few enough to balance

@@ -2,7 +2,7 @@
 #ifndef CODEGEN_CPU_NESTS_EMIT_H
 #define CODEGEN_CPU_NESTS_EMIT_H
 
-#include "codegen/Target.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,13 +19,13 @@ using Values = SmallVector<Value>;
 /// values are added is the order of the calls.
 class Emit : public ImplicitLocOpBuilder {
 public:
-  Emit(Operation *op, const CpuTarget &target)
+  Emit(Operation *op, cpu::TargetAttr target)
       : ImplicitLocOpBuilder(op->getLoc(), op), target(target) {}
 
-  const CpuTarget &target;
+  cpu::TargetAttr target;
 
   /// f32 lanes of a vector (VL).
-  int64_t lanes() const { return target.vectorLanes; }
+  int64_t lanes() const { return target.getVectorLanes(); }
   VectorType vectorType() { return VectorType::get({lanes()}, getF32Type()); }
 
   // Constants.

@@ -2,8 +2,8 @@
 #ifndef CODEGEN_CPU_NESTS_NESTEMITTERS_H
 #define CODEGEN_CPU_NESTS_NESTEMITTERS_H
 
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/nests/Emit.h"
-#include "codegen/kernels/KernelDialect.h"
 
 namespace mlir::transformer {
 
@@ -17,10 +17,10 @@ void emitEmbedding(Emit &b, kernel::EmbeddingOp op);
 void emitLayerNorm(Emit &b, kernel::LayerNormOp op);
 void emitAttention(Emit &b, kernel::AttentionOp op);
 void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
-void emitPackWeight(Emit &b, kernel::PackWeightOp op);
-void emitSampleSquares(Emit &b, kernel::SampleSquaresOp op);
-void emitWinogradScales(Emit &b, kernel::WinogradScalesOp op);
-void emitWinogradRows(Emit &b, kernel::WinogradRowsOp op);
+void emitPackWeight(Emit &b, cpu::PackWeightOp op);
+void emitSampleSquares(Emit &b, cpu::SampleSquaresOp op);
+void emitWinogradScales(Emit &b, cpu::WinogradScalesOp op);
+void emitWinogradRows(Emit &b, cpu::WinogradRowsOp op);
 
 } // namespace mlir::transformer
 

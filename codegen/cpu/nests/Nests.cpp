@@ -23,11 +23,11 @@ static LogicalResult checkBuffers(Operation *op) {
   return success();
 }
 
-LogicalResult transformer::emitKernelNests(Operation *root, const CpuTarget &target) {
+LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr target) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
     // Parameters stay symbolic until the module ABI gives them slots; loops keep what they say.
-    if (isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
+    if (isa_and_nonnull<kernel::KernelDialect, cpu::CpuDialect>(op->getDialect()) &&
         !isa<kernel::GetParameterOp, kernel::WorkOp>(op))
       ops.push_back(op);
   });
@@ -47,10 +47,10 @@ LogicalResult transformer::emitKernelNests(Operation *root, const CpuTarget &tar
             .Case([&](kernel::LayerNormOp o) { return emitLayerNorm(b, o), success(); })
             .Case([&](kernel::AttentionOp o) { return emitAttention(b, o), success(); })
             .Case([&](kernel::SinusoidalTableOp o) { return emitSinusoidalTable(b, o), success(); })
-            .Case([&](kernel::PackWeightOp o) { return emitPackWeight(b, o), success(); })
-            .Case([&](kernel::SampleSquaresOp o) { return emitSampleSquares(b, o), success(); })
-            .Case([&](kernel::WinogradScalesOp o) { return emitWinogradScales(b, o), success(); })
-            .Case([&](kernel::WinogradRowsOp o) { return emitWinogradRows(b, o), success(); })
+            .Case([&](cpu::PackWeightOp o) { return emitPackWeight(b, o), success(); })
+            .Case([&](cpu::SampleSquaresOp o) { return emitSampleSquares(b, o), success(); })
+            .Case([&](cpu::WinogradScalesOp o) { return emitWinogradScales(b, o), success(); })
+            .Case([&](cpu::WinogradRowsOp o) { return emitWinogradRows(b, o), success(); })
             .Default([](Operation *o) { return o->emitOpError("has no loop nest on a CPU"); });
     if (failed(known))
       return failure();

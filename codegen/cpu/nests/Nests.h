@@ -2,9 +2,7 @@
 #ifndef CODEGEN_CPU_NESTS_NESTS_H
 #define CODEGEN_CPU_NESTS_NESTS_H
 
-#include "codegen/Target.h"
-#include "mlir/IR/Operation.h"
-#include "mlir/Pass/Pass.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 
 namespace mlir::transformer {
 
@@ -12,11 +10,7 @@ namespace mlir::transformer {
 /// math, vector and memref ops. Parallel loops become `scf.forall` on memrefs
 /// that begin with a `transformer_kernel.work`. Error, at the op: one that is still
 /// on tensors, or whose buffers are not contiguous in the last dimension.
-LogicalResult emitKernelNests(Operation *root, const CpuTarget &target);
-
-/// The pass `transformer-cpu-emit-nests` for `arch`, as cpuTarget() knows it.
-std::unique_ptr<Pass> createEmitNestsPass(llvm::StringRef arch);
-void registerEmitNestsPass();
+LogicalResult emitKernelNests(Operation *root, cpu::TargetAttr target);
 
 } // namespace mlir::transformer
 

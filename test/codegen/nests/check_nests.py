@@ -160,7 +160,7 @@ def check_weights():
         a, b = ((f"memref<{m}x{k}xf32>" if layout == "out_in" else f"memref<{k}x{m}xf32>") for m in (first, last))
         text += f"""
 func.func @{name}(%a: {a}, %b: {b}, %y: {outs}) {{
-  transformer_kernel.pack_weight {layout} ins(%a, %b) outs(%y) : ({a}, {b}, {outs}) -> ()
+  transformer_cpu.pack_weight {layout} ins(%a, %b) outs(%y) : ({a}, {b}, {outs}) -> ()
   return
 }}"""
     library = nests.build(text, arch)

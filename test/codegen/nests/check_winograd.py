@@ -53,7 +53,7 @@ def feature_scales(k):
 def rows_text(k):
     return f"""
 func.func @rows{k}(%x: memref<?x{k}xf32, strided<[?, 1], offset: ?>>, %t: memref<{k}xf32>, %y: memref<?x{1 - -k // STEP}x6xf32>, %s: memref<?x{panel}xf32>) {{
-  transformer_kernel.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x{k}xf32, strided<[?, 1], offset: ?>>, memref<{k}xf32>, memref<?x{1 - -k // STEP}x6xf32>, memref<?x{panel}xf32>) -> ()
+  transformer_cpu.winograd_rows ins(%x, %t) outs(%y, %s) : (memref<?x{k}xf32, strided<[?, 1], offset: ?>>, memref<{k}xf32>, memref<?x{1 - -k // STEP}x6xf32>, memref<?x{panel}xf32>) -> ()
   return
 }}"""
 
@@ -114,11 +114,11 @@ def check_panels():
         a, b = ((f"memref<{m}x{k}xf32>" if layout == "out_in" else f"memref<{k}x{m}xf32>") for m in (2 * panel, n))
         text += f"""
 func.func @{name}(%a: {a}, %b: {b}, %t: memref<{k}xf32>, %y: {outs}) {{
-  transformer_kernel.pack_weight {layout} ins(%a, %b) scales(%t) outs(%y) : ({a}, {b}, memref<{k}xf32>, {outs}) -> ()
+  transformer_cpu.pack_weight {layout} ins(%a, %b) scales(%t) outs(%y) : ({a}, {b}, memref<{k}xf32>, {outs}) -> ()
   return
 }}
 func.func @{name}_apart(%p: {packed(n, k)}, %t: memref<{k}xf32>, %y: {outs}) {{
-  transformer_kernel.winograd_panels ins(%p, %t) outs(%y) : ({packed(n, k)}, memref<{k}xf32>, {outs}) -> ()
+  transformer_cpu.winograd_panels ins(%p, %t) outs(%y) : ({packed(n, k)}, memref<{k}xf32>, {outs}) -> ()
   return
 }}"""
     library = nests.build(text, arch)
@@ -173,7 +173,7 @@ def check_samples():
     cases = [(f"s{i}d{dim}f{int(given)}", shape, dim, given) for i, shape in enumerate(shapes) for dim in (0, 1) for given in (False, True)]
     text = "".join(f"""
 func.func @{name}(%a: memref<{a}x{b}xf32>, %f: memref<{(b, a)[dim]}xf32>, %y: memref<{(a, b)[dim]}xf32>) {{
-  transformer_kernel.sample_squares ins(%a) {"factors(%f) " * given}outs(%y) {{dim = {dim} : i64}} : (memref<{a}x{b}xf32>, {f"memref<{(b, a)[dim]}xf32>, " * given}memref<{(a, b)[dim]}xf32>) -> ()
+  transformer_cpu.sample_squares ins(%a) {"factors(%f) " * given}outs(%y) {{dim = {dim} : i64}} : (memref<{a}x{b}xf32>, {f"memref<{(b, a)[dim]}xf32>, " * given}memref<{(a, b)[dim]}xf32>) -> ()
   return
 }}""" for name, (a, b), dim, given in cases)
     library = nests.build(text, arch)
@@ -193,7 +193,7 @@ def check_scales():
     kinds = {"out_in": f"memref<{n}x{k}xf32>", "in_out": f"memref<{k}x{n}xf32>"}
     text = "".join(f"""
 func.func @{layout}{given}(%a: {kind}, %b: {kind}, %s: memref<{k}xf32>, %y: memref<{k}xf32>) {{
-  transformer_kernel.winograd_scales {layout} ins(%a, %b) {"squares(%s) " * given}outs(%y) : ({kind}, {kind}, {f"memref<{k}xf32>, " * given}memref<{k}xf32>) -> ()
+  transformer_cpu.winograd_scales {layout} ins(%a, %b) {"squares(%s) " * given}outs(%y) : ({kind}, {kind}, {f"memref<{k}xf32>, " * given}memref<{k}xf32>) -> ()
   return
 }}""" for layout, kind in kinds.items() for given in (0, 1))
     library = nests.build(text, arch)

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-cpu-emit-nests --split-input-file --verify-diagnostics
+// RUN: transformer-opt %s --transformer-cpu-set-target --transformer-cpu-emit-nests --split-input-file --verify-diagnostics
 
 func.func @tensors(%x: tensor<?x4xf32>, %cu: tensor<?xindex>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // expected-error @+1 {{'transformer_kernel.first_token' op is still on tensors}}

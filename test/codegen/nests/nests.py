@@ -12,7 +12,7 @@ import numpy as np
 
 LLVM = os.environ.get("LLVM_BIN", "/usr/lib/llvm-22/bin")
 OPT = os.environ.get("TRANSFORMER_OPT", "transformer-opt")
-EMIT = "--transformer-cpu-emit-nests=arch={arch}"
+EMIT = ["--transformer-cpu-set-target=arch={arch}", "--transformer-cpu-emit-nests"]
 # An option for other drivers: what turns scf.forall into something that runs.
 FORALL = os.environ.get("NESTS_FORALL", "--scf-forall-to-for --canonicalize").split()
 LINK = os.environ.get("NESTS_LINK", "").split()
@@ -32,6 +32,11 @@ def run(command, text):
     return done.stdout
 
 
+def emit(text, arch, *options):
+    text = run([OPT, *(option.format(arch=arch) for option in EMIT), *options], text)
+    return re.sub(r"attributes {transformer.target = .*} {", "{", text)  # not upstream's
+
+
 def vector_lanes(arch):
     """f32 lanes of the target's vectors."""
     rows = "memref<?x64xf32>"
@@ -39,13 +44,13 @@ def vector_lanes(arch):
       transformer_kernel.first_token ins(%x, %i) outs(%y) : ({rows}, memref<?xindex>, {rows}) -> ()
       return
     }}"""
-    return int(re.search(r"vector<(\d+)xf32>", run([OPT, EMIT.format(arch=arch)], text))[1])
+    return int(re.search(r"vector<(\d+)xf32>", emit(text, arch))[1])
 
 
 def build(text, arch):
     """The functions of `text` as a ctypes library, compiled for `arch`."""
     folder = tempfile.mkdtemp(prefix="nests")
-    text = run([OPT, EMIT.format(arch=arch), *FORALL], text)
+    text = emit(text, arch, *FORALL)
     text = run([f"{LLVM}/mlir-opt", *LOWER], text)
     text = run([f"{LLVM}/mlir-translate", "--mlir-to-llvmir"], text)
     source, library = f"{folder}/k.ll", f"{folder}/k.so"

@@ -1,4 +1,4 @@
-// DEFINE: %{emit} = transformer-opt %s --transformer-cpu-emit-nests=arch=x86-64-v2
+// DEFINE: %{emit} = transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v2 --transformer-cpu-emit-nests | sed "s/attributes {transformer.target = .*} {/{/"
 // DEFINE: %{lower} = transformer-opt --scf-forall-to-for --canonicalize --convert-vector-to-scf --convert-scf-to-cf --expand-strided-metadata --lower-affine --convert-vector-to-llvm --convert-arith-to-llvm --finalize-memref-to-llvm --convert-func-to-llvm --convert-cf-to-llvm --reconcile-unrealized-casts
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
 // RUN: %{emit} | FileCheck %s --implicit-check-not=transformer_kernel.pack
@@ -59,9 +59,9 @@ func.func @main() {
   %x = memref.alloc() : memref<2x5x8xf32>
   %y = memref.alloc() : memref<2x5x8xf32>
   %z = memref.alloc() : memref<3x5x8xf32>
-  transformer_kernel.pack_weight out_in ins(%a) outs(%x) : (memref<10x5xf32>, memref<2x5x8xf32>) -> ()
-  transformer_kernel.pack_weight in_out ins(%b) outs(%y) : (memref<5x10xf32>, memref<2x5x8xf32>) -> ()
-  transformer_kernel.pack_weight out_in ins(%c, %a) outs(%z) : (memref<8x5xf32, strided<[5, 1]>>, memref<10x5xf32>, memref<3x5x8xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%a) outs(%x) : (memref<10x5xf32>, memref<2x5x8xf32>) -> ()
+  transformer_cpu.pack_weight in_out ins(%b) outs(%y) : (memref<5x10xf32>, memref<2x5x8xf32>) -> ()
+  transformer_cpu.pack_weight out_in ins(%c, %a) outs(%z) : (memref<8x5xf32, strided<[5, 1]>>, memref<10x5xf32>, memref<3x5x8xf32>) -> ()
   %xu = memref.cast %x : memref<2x5x8xf32> to memref<*xf32>
   %yu = memref.cast %y : memref<2x5x8xf32> to memref<*xf32>
   %zu = memref.cast %z : memref<3x5x8xf32> to memref<*xf32>

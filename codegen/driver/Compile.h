@@ -1,6 +1,6 @@
 //===- Compile.h - what transformer-compile does --------------------------===//
-#ifndef CODEGEN_COMPILE_H
-#define CODEGEN_COMPILE_H
+#ifndef CODEGEN_DRIVER_COMPILE_H
+#define CODEGEN_DRIVER_COMPILE_H
 
 #include "llvm/Support/Error.h"
 #include <string>
@@ -28,4 +28,4 @@ llvm::Error compile(const CompileOptions &options);
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_COMPILE_H
+#endif // CODEGEN_DRIVER_COMPILE_H

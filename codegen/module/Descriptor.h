@@ -1,6 +1,6 @@
 //===- Descriptor.h - memrefs from raw pointers, constants -----------------===//
-#ifndef CODEGEN_DESCRIPTOR_H
-#define CODEGEN_DESCRIPTOR_H
+#ifndef CODEGEN_MODULE_DESCRIPTOR_H
+#define CODEGEN_MODULE_DESCRIPTOR_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -25,4 +25,4 @@ LLVM::GlobalOp emitConstant(ImplicitLocOpBuilder &b, ModuleOp module, StringRef 
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_DESCRIPTOR_H
+#endif // CODEGEN_MODULE_DESCRIPTOR_H

@@ -1,5 +1,5 @@
 //===- Link.cpp - objects to programs and modules --------------------------===//
-#include "codegen/Link.h"
+#include "codegen/driver/Link.h"
 #include "dialect/OutputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
@@ -79,9 +79,9 @@ std::string reasonIn(StringRef log) {
 } // namespace
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-mlir::transformer::linkProgram(StringRef object, StringRef name, const CpuTarget &target,
+mlir::transformer::linkProgram(StringRef object, StringRef name, cpu::TargetAttr target,
                                bool shared, StringRef runtimeDirectory) {
-  llvm::Triple triple(target.triple);
+  llvm::Triple triple(target.getTriple());
   bool cross = triple.getArch() != llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch();
   llvm::Expected<std::string> driver = linkerDriver(triple, cross);
   if (!driver)
@@ -96,7 +96,7 @@ mlir::transformer::linkProgram(StringRef object, StringRef name, const CpuTarget
       *driver, object.str(), "-o", lld ? "-" : linked->path().str(), "-Wl,-s", "-Wl,--gc-sections"};
   if (lld) {
     arguments.push_back("-fuse-ld=lld");
-    arguments.push_back("--target=" + target.triple);
+    arguments.push_back(("--target=" + target.getTriple()).str());
   }
 #ifdef TRANSFORMER_SANITIZE // the runtime libraries beside this compiler need it
   if (!shared && !cross)

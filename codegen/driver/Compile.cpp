@@ -1,15 +1,15 @@
 //===- Compile.cpp - what transformer-compile does ------------------------===//
-#include "codegen/Compile.h"
-#include "codegen/EmitObject.h"
-#include "codegen/Link.h"
-#include "codegen/Pipelines.h"
+#include "codegen/driver/Compile.h"
+#include "codegen/cpu/Target.h"
+#include "codegen/driver/EmitObject.h"
+#include "codegen/driver/Link.h"
+#include "codegen/driver/Stages.h"
 #include "dialect/ModelText.h"
 #include "dialect/OutputFile.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "models/Import.h"
-#include "passes/Pipelines.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -24,46 +24,38 @@ namespace path = llvm::sys::path;
 
 namespace {
 
-/// The stages that --emit can stop at, in order.
-enum class Stage {
-  Dialect,
-  Fused,
-  Linalg,
-  Packed,
-  Tiled,
-  Buffers,
-  Llvm,
-  LlvmIr,
-  Asm,
-  Object,
-  Exe,
-  Module
+/// What --emit asks for, in order: the definition, a stage of the target, a file behind them.
+struct Goal {
+  const TargetKind *kind;
+  size_t stages;  // to run
+  StringRef file; // "": the IR behind the last of them
 };
 
-llvm::Expected<Stage> stageOf(const CompileOptions &options) {
-  if (options.emit.empty())
-    return path::extension(options.output) == ".so" ? Stage::Module : Stage::Exe;
-  static constexpr const char *names[] = {"dialect", "fused",   "linalg", "packed",
-                                          "tiled",   "buffers", "llvm",   "llvm-ir",
-                                          "asm",     "object",  "exe",    "module"};
-  for (auto [i, name] : llvm::enumerate(names))
-    if (options.emit == name)
-      return static_cast<Stage>(i);
-  return createStringError(
-      "--emit " + options.emit +
-      ": expected dialect, fused, linalg, packed, tiled, buffers, llvm, llvm-ir, asm, "
-      "object, exe or module");
+llvm::Expected<Goal> goalOf(const CompileOptions &options) {
+  const TargetKind *kind = findTargetKind(options.target);
+  if (!kind)
+    return createStringError("--target " + options.target + ": expected " + targetNames());
+  std::string emit = options.emit;
+  if (emit.empty())
+    emit = path::extension(options.output) == ".so" ? "module" : "exe";
+  if (emit == "dialect")
+    return Goal{kind, 0, ""};
+  for (auto [i, stage] : llvm::enumerate(kind->stages))
+    if (stage.name == emit)
+      return Goal{kind, i + 1, ""};
+  for (StringRef file : kind->files)
+    if (file == emit)
+      return Goal{kind, kind->stages.size(), file};
+  return createStringError("--emit " + emit + ": expected " + listOf(emittable(*kind)));
 }
 
-llvm::Error checkOptions(const CompileOptions &options, Stage stage) {
+llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   auto only = [&](StringRef option, StringRef value, StringRef supported) -> llvm::Error {
     if (value == supported)
       return llvm::Error::success();
     return createStringError("--" + option + " " + value + ": expected " + supported +
                              " (others are not supported yet)");
   };
-  if (llvm::Error error = only("target", options.target, "cpu"))
-    return error;
   if (llvm::Error error = only("mode", options.mode, "inference"))
     return error;
   if (llvm::Error error = only("weights-dtype", options.weightsDtype, "f32"))
@@ -71,7 +63,7 @@ llvm::Error checkOptions(const CompileOptions &options, Stage stage) {
   StringRef directory = path::parent_path(options.output);
   if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
     return createStringError("-o " + options.output + ": there is no directory " + directory);
-  bool writesProgram = stage == Stage::Exe || stage == Stage::Module;
+  bool writesProgram = goal.file == "exe" || goal.file == "module";
   if (fs::is_directory(options.output))
     return createStringError("-o " + options.output + ": expected a file, found a directory");
   if (writesProgram && (options.output == "-" ||
@@ -172,9 +164,8 @@ void attachTokenizer(ModuleOp module, StringRef directory) {
     module->setAttr(attr::tokenizer, StringAttr::get(module.getContext(), (*text)->getBuffer()));
 }
 
-/// Runs the pipelines up to and with `last`.
-llvm::Error lower(ModuleOp module, Stage last, const CpuTarget &target,
-                  const CompileOptions &options) {
+/// Runs the target's stages up to the goal.
+llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &options) {
   PassManager manager(module.getContext());
   DefaultTimingManager timing;
   timing.setEnabled(options.timing);
@@ -183,18 +174,8 @@ llvm::Error lower(ModuleOp module, Stage last, const CpuTarget &target,
 #ifdef NDEBUG // else always
   manager.enableVerifier(options.verifyEach);
 #endif
-  if (last >= Stage::Fused)
-    buildFusionPipeline(manager);
-  if (last >= Stage::Linalg)
-    buildLinalgPipeline(manager);
-  if (last >= Stage::Packed)
-    buildCpuPackPipeline(manager, target);
-  if (last >= Stage::Tiled)
-    buildCpuTilePipeline(manager, target);
-  if (last >= Stage::Buffers)
-    buildCpuBufferPipeline(manager, target);
-  if (last >= Stage::Llvm)
-    buildCpuLlvmPipeline(manager, target);
+  for (const Stage &stage : goal.kind->stages.take_front(goal.stages))
+    stage.build(manager, options.arch);
   DiagnosticText diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return diagnostics.error("compiling " + options.input + " failed");
@@ -238,7 +219,7 @@ void appendWeights(llvm::raw_ostream &out, uint64_t size, const llvm::MemoryBuff
 }
 
 /// Links `object` to a program or module at the output.
-llvm::Error writeProgram(StringRef object, const CompileOptions &options, const CpuTarget &target,
+llvm::Error writeProgram(StringRef object, const CompileOptions &options, cpu::TargetAttr target,
                          bool shared, const llvm::MemoryBuffer *weights) {
   auto program =
       linkProgram(object, options.output, target, shared, runtimeDirectory(options.program));
@@ -256,7 +237,7 @@ llvm::Error writeProgram(StringRef object, const CompileOptions &options, const 
 }
 
 /// Emits code to a file: assembly, an object.
-llvm::Error writeCode(const std::string &output, llvm::Module &ir, const CpuTarget &target,
+llvm::Error writeCode(const std::string &output, llvm::Module &ir, cpu::TargetAttr target,
                       llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> code;
   llvm::raw_svector_ostream stream(code);
@@ -271,12 +252,16 @@ llvm::Error writeCode(const std::string &output, llvm::Module &ir, const CpuTarg
 } // namespace
 
 llvm::Error mlir::transformer::compile(const CompileOptions &options) {
-  llvm::Expected<Stage> stage = stageOf(options);
-  if (!stage)
-    return stage.takeError();
-  if (llvm::Error error = checkOptions(options, *stage))
+  llvm::Expected<Goal> goal = goalOf(options);
+  if (!goal)
+    return goal.takeError();
+  if (llvm::Error error = checkOptions(options, *goal))
     return error;
-  llvm::Expected<CpuTarget> target = cpuTarget(options.arch);
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  registerImportDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  llvm::Expected<cpu::TargetAttr> target = cpuTarget(&context, options.arch);
   if (!target)
     return target.takeError();
   std::unique_ptr<llvm::MemoryBuffer> weights;
@@ -286,20 +271,15 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
       return read.takeError();
     weights = std::move(*read);
   }
-
-  DialectRegistry registry;
-  registerCodegenDialects(registry);
-  registerImportDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   auto module = load(options.input, context);
   if (!module)
     return module.takeError();
-  if (*stage >= Stage::LlvmIr)
+  if (!goal->file.empty())
     attachTokenizer(**module, options.input);
-  if (llvm::Error error = lower(**module, *stage, *target, options))
+  if (llvm::Error error = lower(**module, *goal, options))
     return error;
-  if (*stage <= Stage::Llvm)
+  if (goal->file.empty())
     return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       (*module)->print(out);
       return llvm::Error::success();
@@ -309,14 +289,14 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   auto ir = toLlvmIr(**module, *target, llvmContext);
   if (!ir)
     return ir.takeError();
-  if (*stage == Stage::LlvmIr)
+  if (goal->file == "llvm-ir")
     return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       (*ir)->print(out, nullptr);
       return llvm::Error::success();
     });
-  if (*stage == Stage::Asm)
+  if (goal->file == "asm")
     return writeCode(options.output, **ir, *target, llvm::CodeGenFileType::AssemblyFile);
-  if (*stage == Stage::Object)
+  if (goal->file == "object")
     return writeCode(options.output, **ir, *target, llvm::CodeGenFileType::ObjectFile);
   auto object = TemporaryFile::create("transformer-compile", "o");
   if (!object)
@@ -324,5 +304,5 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
   if (llvm::Error error =
           writeCode(object->path().str(), **ir, *target, llvm::CodeGenFileType::ObjectFile))
     return error;
-  return writeProgram(object->path(), options, *target, *stage == Stage::Module, weights.get());
+  return writeProgram(object->path(), options, *target, goal->file == "module", weights.get());
 }

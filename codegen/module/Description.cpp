@@ -1,5 +1,5 @@
 //===- Description.cpp - a module's description of itself -----------------===//
-#include "codegen/Description.h"
+#include "codegen/module/Description.h"
 #include "codegen/analysis/Flops.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -29,12 +29,10 @@ json::Value mlir::transformer::attributeToJson(Attribute attribute) {
       .Default([](Attribute) { return json::Value(nullptr); });
 }
 
-json::Object mlir::transformer::describeTarget(const CpuTarget &target) {
-  json::Array features;
-  for (const std::string &feature : target.required)
-    features.push_back(feature);
-  return json::Object{
-      {"arch", target.arch}, {"cpu", target.cpu}, {"features", std::move(features)}};
+json::Object mlir::transformer::describeTarget(cpu::TargetAttr target) {
+  return json::Object{{"arch", target.getArch()},
+                      {"cpu", target.getCpu()},
+                      {"features", attributeToJson(target.getRequired())}};
 }
 
 static json::Object describeInit(InitAttr init) {

@@ -1,5 +1,5 @@
 //===- Descriptor.cpp - memrefs from raw pointers, constants ---------------===//
-#include "codegen/Descriptor.h"
+#include "codegen/module/Descriptor.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"

@@ -1,9 +1,9 @@
 //===- LowerModuleAbi.cpp - parameters and entries to the module ABI ------===//
-#include "codegen/Description.h"
-#include "codegen/Descriptor.h"
 #include "codegen/Passes.h"
 #include "codegen/analysis/Flops.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/module/Description.h"
+#include "codegen/module/Descriptor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -30,7 +30,7 @@ constexpr llvm::StringLiteral kProducer = "transformer-compile 0.1.0";
 
 class AbiLowering {
 public:
-  AbiLowering(ModuleOp module, const CpuTarget &target)
+  AbiLowering(ModuleOp module, cpu::TargetAttr target)
       : module(module), target(target), pointer(LLVM::LLVMPointerType::get(module.getContext())),
         b(module.getLoc(), OpBuilder(module.getContext())) {}
 
@@ -82,6 +82,7 @@ public:
       op.erase();
     for (auto op : llvm::make_early_inc_range(module.getOps<ParameterOp>()))
       op.erase();
+    module->removeAttr(cpu::TargetAttr::attributeName);
     hideFunctions();
     return success();
   }
@@ -356,7 +357,7 @@ private:
   }
 
   ModuleOp module;
-  const CpuTarget &target;
+  cpu::TargetAttr target;
   Type pointer;
   ImplicitLocOpBuilder b;
   llvm::StringMap<std::pair<StringRef, int64_t>> indexOf;
@@ -371,12 +372,8 @@ private:
 struct LowerModuleAbiPass : mlir::transformer::impl::LowerModuleAbiBase<LowerModuleAbiPass> {
   using Base::Base;
   void runOnOperation() override {
-    llvm::Expected<CpuTarget> target = cpuTarget(arch);
-    if (!target) {
-      getOperation().emitError(llvm::toString(target.takeError()));
-      return signalPassFailure();
-    }
-    if (failed(AbiLowering(getOperation(), *target).run()))
+    cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
+    if (!target || failed(AbiLowering(getOperation(), target).run()))
       signalPassFailure();
   }
 };

@@ -1,8 +1,8 @@
 //===- Link.h - objects to programs and modules ---------------------------===//
-#ifndef CODEGEN_LINK_H
-#define CODEGEN_LINK_H
+#ifndef CODEGEN_DRIVER_LINK_H
+#define CODEGEN_DRIVER_LINK_H
 
-#include "codegen/Target.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -16,10 +16,11 @@ namespace mlir::transformer {
 /// libutf8proc.a for this machine; those for a target of another architecture
 /// are in a folder of its name there ("aarch64"). Error: a library or a linker
 /// that is missing, the linker's reason.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-linkProgram(llvm::StringRef object, llvm::StringRef name, const CpuTarget &target, bool shared,
-            llvm::StringRef runtimeDirectory);
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> linkProgram(llvm::StringRef object,
+                                                                llvm::StringRef name,
+                                                                cpu::TargetAttr target, bool shared,
+                                                                llvm::StringRef runtimeDirectory);
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_LINK_H
+#endif // CODEGEN_DRIVER_LINK_H

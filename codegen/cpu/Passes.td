@@ -1,0 +1,180 @@
+//===- Passes.td - linalg and kernels to a CPU's code ---------------------*- tablegen -*-===//
+
+#ifndef CODEGEN_CPU_PASSES_TD
+#define CODEGEN_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SetTarget : Pass<"transformer-cpu-set-target", "::mlir::ModuleOp"> {
+  let summary = "Say which CPU the module's code is for";
+  let description = [{
+    Describes the CPU as `transformer.target`, a `#transformer_cpu.target`, on the
+    module. Every pass behind this one takes what it knows of the machine from
+    there.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"native\"", "target, as --arch of transformer-compile">];
+  let dependentDialects = ["::mlir::transformer::cpu::CpuDialect"];
+}
+
+def EmitNests : Pass<"transformer-cpu-emit-nests"> {
+  let summary = "Kernels on buffers to loop nests, functions to vector arithmetic";
+  let description = [{
+    Replaces `transformer_kernel` and `transformer_cpu` ops on buffers by loop
+    nests, and exp, exp2, tanh, erf and activations on f32 by vector arithmetic.
+    Fails, naming the op, for one that is still on tensors or whose buffers are not
+    contiguous in the last dimension.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def EstimateSquares : Pass<"transformer-cpu-estimate-squares", "::mlir::ModuleOp"> {
+  let summary = "What linear layers read: mean squares of its features, from weights";
+  let description = [{
+    In front of each `linalg.matmul` whose x comes from ops with weights of their
+    own stands a `transformer_cpu.estimated` that says how large the squares of
+    each feature of x are about:
+
+    | x | mean square of feature i |
+    |---|---|
+    | a norm | `gamma[i]^2 + beta[i]^2` |
+    | a product of z | `sum over k of w[i, k]^2 squares(z)[k]`, if known |
+    | an activation of a variance v around b | half of v, plus `max(b, 0)^2`; tanh: `m / (1 + m)` of `m = v + b^2` |
+    | attention | of the values |
+    | an embedding | that of the table's columns |
+    | a sum | the sum of both; a bias is its own mean |
+
+    Features are taken as independent; sums over weights are those of a sample
+    (`transformer_cpu.sample_squares`). A layer function gets the squares of
+    its rows as arguments, behind its own, where every caller can tell them; what
+    it returns is told from what it gets. All this depends on weights alone and
+    moves to load time with `transformer-hoist-parameters`. Anything else is not
+    known, and its reader is left as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::cpu::CpuDialect"];
+}
+
+def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
+  let summary = "Matrix products on weights in panels, in the format that the target wants";
+  let description = [{
+    A `linalg.matmul` of zeros, rows `[T, K]` and a weight becomes a
+    `transformer_cpu.pack_weight` (moved to load time by
+    `transformer-hoist-parameters`), a contraction on panels over
+    `[T, N / NR, NR, steps]` and one elementwise epilogue, which holds the
+    elementwise op that alone read the product, if there is one. The order of the
+    contraction's sum depends on K alone.
+
+    What a step of the sum is, and what x and the weight become, is the format's
+    (`codegen/cpu/linear/LinearFormat.h`): one product (`f32`), or Winograd's inner
+    product (`winograd`), for which x goes through `winograd_rows` and
+    the epilogue undoes the scales.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::cpu::CpuDialect"];
+}
+
+def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
+  let summary = "Tile and fuse linear layers for a CPU's registers and caches";
+  let description = [{
+    For each contraction on panels and its epilogue: tasks of a block of rows by
+    one panel, or by as many as make a task worth handing out (`scf.forall`, with
+    the epilogue, contraction and fill fused), inside them register tiles of one
+    panel, panels outside and rows inside so that a panel stays in the
+    second-level cache. A panel too large for that goes in blocks of k, whose sums
+    wait in memory. Rows that are left over go through tiles of half the rows (of
+    four, where a full tile has six) down to one.
+  }];
+  let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::ModuleOp"> {
+  let summary = "Register tiles of linear layers on vectors";
+  let description = [{
+    The contraction of a register tile becomes a loop over k, one fused
+    multiply-add a row, whose accumulators it carries; its epilogue becomes vector
+    arithmetic. k runs one by one from 0 to K - 1 in every tile, so that a row's
+    result does not depend on the number of rows; with Winograd's inner product it
+    runs step by step, in each for every row two pairs and two products. No marked
+    linalg op is left.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def LowerPrepare : Pass<"transformer-cpu-lower-prepare", "::mlir::ModuleOp"> {
+  let summary = "Prepare functions: destination passing, weights packed by a kernel";
+  let description = [{
+    The functions that `transformer.prepared` names take their result as an
+    argument. `pack_weight`, where panels stay whole, and `winograd_scales` take the
+    weights of a concatenation one by one; sinusoid tables become their kernel,
+    other concatenations insertions; elementwise ops are fused.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::cpu::CpuDialect"];
+}
+
+def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
+  let summary = "Sums over a long k as sums of sums";
+  let description = [{
+    A loop over k of a register tile that goes through more than `steps` k
+    becomes a loop over blocks of k: each block is summed from zero and added to
+    the total. The rounding error of a sum grows with the number of additions one
+    after another, so this keeps it near that of libraries that block k. Blocks
+    are equal where k allows it; their size depends on k alone. A loop over steps
+    of Winograd's inner product goes in blocks of at most 17 steps.
+  }];
+  let options = [Option<"steps", "steps", "int64_t", "0", "most steps in one block; 0: as many as the format says">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
+  let summary = "Accumulators into registers, the k loop unrolled";
+  let description = [{
+    In the loops over k and its blocks of register tiles every row of the accumulator becomes a
+    loop-carried value of its own, and a loop over single k is unrolled.
+    Permuted transfers become plain ones.
+  }];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
+}
+
+def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::ModuleOp"> {
+  let summary = "Fetch the next weight panel while this one is multiplied";
+  let description = [{
+    In the unrolled loop over k of every register tile with at least four rows:
+    the first two row tiles fetch half of what follows in memory each (the
+    panel's next block of k, or the next panel), a cache line at a time, so that
+    the stream from memory is even. Steps of Winograd's inner product, whose tiles
+    are tall and may be alone, fetch as much as they read, a distance ahead. A tile of
+    fewer rows is left alone; its own reads already take all the bandwidth.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::ModuleOp"> {
+  let summary = "What is left of linalg, and copies, to parallel loops";
+  let description = [{
+    Every linalg op and every `memref.copy` on buffers outside a parallel loop
+    becomes a `scf.forall` over chunks of rows with plain loops inside; inside
+    a parallel loop it becomes plain loops. LLVM vectorises them. Fails if a
+    linalg op is left.
+  }];
+  let dependentDialects = ["::mlir::transformer::kernel::KernelDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+}
+
+def OutlineParallel : Pass<"transformer-cpu-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "scf.forall to calls of the runtime's tr_parallel_for";
+  let description = [{
+    The body of every `scf.forall` becomes a function of a context and an index;
+    the values it captures travel in a struct on the caller's stack. What a
+    `transformer_kernel.work` in the body says becomes a constant for the
+    runtime's profiles; its amounts are stored on the stack. Calls with `transformer.scope` name the layer to the profiler. Fails if a
+    `scf.forall` is left.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // CODEGEN_CPU_PASSES_TD

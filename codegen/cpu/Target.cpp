@@ -1,0 +1,162 @@
+//===- Target.cpp - the CPUs that code is made for ------------------------===//
+#include "codegen/cpu/Target.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include <unistd.h>
+
+using namespace mlir;
+using namespace mlir::transformer;
+using llvm::StringRef;
+
+namespace {
+
+/// What every x86-64 CPU has, and what is no instruction: never asked for.
+constexpr StringRef baseFeatures[] = {"64bit", "cmov", "cx8", "fxsr",      "mmx",
+                                      "sse",   "sse2", "x87", "vzeroupper"};
+
+/// All that generated code may use beyond that. A program checks for each that
+/// its target has, so runtime/CpuFeatures.cpp must know them all.
+constexpr StringRef checkedFeatures[] = {
+    "sse3",       "ssse3",          "sse4.1",     "sse4.2",     "sse4a",
+    "cx16",       "sahf",           "popcnt",     "lzcnt",      "movbe",
+    "bmi",        "bmi2",           "adx",        "prfchw",     "avx",
+    "avx2",       "f16c",           "fma",        "fma4",       "xop",
+    "tbm",        "gfni",           "avxvnni",    "avx512f",    "evex512",
+    "avx512cd",   "avx512bw",       "avx512dq",   "avx512vl",   "avx512ifma",
+    "avx512vbmi", "avx512vbmi2",    "avx512vnni", "avx512bf16", "avx512bitalg",
+    "avx512fp16", "avx512vpopcntdq"};
+
+/// What follows from a name; the rest is the same for every CPU.
+struct Facts {
+  std::string triple, cpu, features;
+  std::vector<std::string> required;
+  int64_t vectorLanes = 8, vectorRegisters = 16;
+  int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10;
+  bool fma = true, winograd = false;
+  int64_t winogradLeastK = 128;
+};
+
+/// Everything that follows from what the CPU has (true) and lacks. What no
+/// program checks for is switched off, so that code never uses it.
+void setFeatures(Facts &facts, const llvm::StringMap<bool> &features) {
+  llvm::SmallVector<std::string> words;
+  for (const auto &feature : features) {
+    bool used = feature.getValue() && (llvm::is_contained(baseFeatures, feature.getKey()) ||
+                                       llvm::is_contained(checkedFeatures, feature.getKey()));
+    words.push_back((used ? "+" : "-") + feature.getKey().str());
+  }
+  llvm::sort(words); // '+' before '-': a feature goes with what it implies
+  facts.features = llvm::join(words, ",");
+  auto has = [&](StringRef feature) { return features.lookup(feature); };
+  for (StringRef feature : checkedFeatures)
+    if (has(feature))
+      facts.required.push_back(feature.str());
+  facts.fma = has("fma");
+  facts.vectorLanes = has("avx512f") ? 16 : has("avx") ? 8 : 4;
+  facts.vectorRegisters = has("avx512f") ? 32 : 16;
+}
+
+/// This machine's cache sizes, where the system tells them.
+void readCaches(Facts &facts) {
+  if (long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
+    facts.l1Bytes = bytes;
+  if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
+    facts.l2Bytes = bytes;
+}
+
+/// CPUs that issue as many additions beside their multiply-adds and on which
+/// linear layers were measured faster for it.
+bool hasAddPipes(StringRef cpu) { return cpu == "znver4"; }
+
+/// Every AArch64 CPU that Linux runs programs on has NEON.
+void setAArch64(Facts &facts, const llvm::Triple &host) {
+  facts.triple = host.isAArch64() ? host.str() : "aarch64-unknown-linux-gnu";
+  facts.cpu = "generic";
+  facts.features = "+neon";
+  facts.required = {"neon"};
+  facts.vectorLanes = 4;
+  facts.vectorRegisters = 32;
+}
+
+llvm::Error setX86(Facts &facts, const llvm::Triple &host, StringRef arch) {
+  facts.triple = host.isX86_64() ? host.str() : "x86_64-unknown-linux-gnu";
+  llvm::StringMap<bool> features;
+  if (arch == "native") {
+    facts.cpu = llvm::sys::getHostCPUName().str();
+    features = llvm::sys::getHostCPUFeatures();
+  } else {
+    if (llvm::X86::parseArchX86(arch, /*Only64Bit=*/true) == llvm::X86::CK_None)
+      return llvm::createStringError("--arch " + arch +
+                                     ": expected native, x86-64, x86-64-v2, x86-64-v3, "
+                                     "x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows");
+    facts.cpu = arch.str();
+    llvm::SmallVector<StringRef> list;
+    llvm::X86::getFeaturesForCPU(arch, list);
+    for (StringRef feature : list) {
+      features[feature] = true;
+      llvm::X86::updateImpliedFeatures(feature, true, features);
+    }
+  }
+  setFeatures(facts, features);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+cpu::TargetAttr cpu::TargetAttr::of(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto target = module->getAttrOfType<TargetAttr>(attributeName);
+  if (!target)
+    module.emitError() << "has no target; transformer-cpu-set-target gives it one";
+  return target;
+}
+
+llvm::Expected<cpu::TargetAttr> mlir::transformer::cpuTarget(MLIRContext *context, StringRef name) {
+  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  llvm::SmallVector<StringRef> words;
+  name.split(words, '/');
+  StringRef arch = words.front();
+  Facts facts;
+  bool native = arch == "native";
+  std::optional<bool> winograd;
+  for (StringRef word : llvm::drop_begin(words)) {
+    if (word == "native")
+      native = true;
+    else if (word == "winograd" || word == "no-winograd")
+      winograd = word == "winograd";
+    else
+      return llvm::createStringError("--arch " + name +
+                                     ": expected native, winograd or no-winograd behind " + arch +
+                                     "/, found " + word);
+  }
+  if (native)
+    readCaches(facts);
+  if (winograd)
+    facts.winogradLeastK = 1;
+  if (arch == "aarch64" || (arch == "native" && host.isAArch64())) {
+    setAArch64(facts, host);
+    facts.winograd = winograd.value_or(false);
+  } else {
+    if (llvm::Error error = setX86(facts, host, arch))
+      return error;
+    StringRef pipes = native ? llvm::sys::getHostCPUName() : StringRef(facts.cpu);
+    facts.winograd = winograd.value_or(facts.vectorRegisters >= 32 && hasAddPipes(pipes));
+  }
+  llvm::SmallVector<StringRef> required(facts.required.begin(), facts.required.end());
+  context->getOrLoadDialect<cpu::CpuDialect>();
+  return cpu::TargetAttr::get(context, name, arch, facts.triple, facts.cpu, facts.features,
+                              Builder(context).getStrArrayAttr(required), facts.vectorLanes,
+                              facts.vectorRegisters, facts.l1Bytes, facts.l2Bytes, /*lineBytes=*/64,
+                              facts.fma, facts.winograd, facts.winogradLeastK, /*unroll=*/4,
+                              /*prefetchBytes=*/16 << 10, /*taskBytes=*/32 << 10,
+                              /*taskRows=*/16);
+}

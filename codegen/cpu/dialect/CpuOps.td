@@ -1,0 +1,96 @@
+//===- CpuOps.td - weights and rows as a CPU wants them -------------------*- tablegen -*-===//
+
+#ifndef CODEGEN_CPU_DIALECT_CPUOPS_TD
+#define CODEGEN_CPU_DIALECT_CPUOPS_TD
+
+include "codegen/cpu/dialect/CpuAttrs.td"
+include "codegen/kernels/KernelBase.td"
+include "dialect/TransformerAttrs.td"
+include "mlir/IR/BuiltinAttributes.td"
+
+class Cpu_Op<string mnemonic, list<Trait> traits = []>
+    : Kernel_DestinationOp<Cpu_Dialect, mnemonic, traits>;
+
+def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
+  let summary = "weights as the panels that the register tile reads";
+  let description = [{
+    `panels[p, k, j] = weight(p * NR + j, k)`, where `weight(n, k)` is
+    `weights[n, k]` (`out_in`) or `weights[k, n]` (`in_out`), and 0 for n behind
+    the last output. ins: one or more weights of one K, whose outputs follow
+    each other (merged projections; each but the last has a whole number of
+    panels); outs: `[P, K, NR]`, P panels for all outputs. With `scales` (`[K]`)
+    panels are for Winograd's inner product, `[P, S, 6, NR]` with
+    S = 1 + ceil(K / 6): row k divided by `scales[k]`, a power of two, columns then
+    scaled by a power of two to a root mean square in [1, 2), behind a step that
+    holds the inverse scales of the columns and what the pairs of weights correct
+    (`codegen/cpu/linear/Winograd.h`).
+  }];
+  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Variadic<Kernel_Buffer>:$outs,
+                       Transformer_WeightLayoutAttr:$layout);
+  let assemblyFormat = "$layout `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_EstimatedOp : Op<Cpu_Dialect, "estimated", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "x, of which the mean squares of its columns are known about";
+  let description = [{
+    The result is x. `squares` (`[K]`) says what the squares of each feature of x
+    (`[T, K]`) are about on average, as far as weights tell: an estimate that may
+    be far off. How a linear layer of x is computed may depend on it, what it
+    computes does not. Made by `transformer-cpu-estimate-squares`; gone with
+    `transformer-cpu-pack-linear`.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$squares);
+  let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
+  let assemblyFormat = "$x `squares` `(` $squares `)` attr-dict `:` type($x) `,` type($squares)";
+}
+
+def Cpu_SampleSquaresOp : Cpu_Op<"sample_squares", [AttrSizedOperandSegments]> {
+  let summary = "mean squares of the rows or columns of a matrix, from a sample";
+  let description = [{
+    `out[i]` is about the mean over j of `m(i, j)^2 f(j)`, where `m(i, j)` is
+    `matrix[i, j]` with `dim = 0` and `matrix[j, i]` with `dim = 1`. `f(j)` is
+    `factors[j]`; without factors each line j counts alike, `f(j)` is one over the
+    mean of its squares. An m(i, j) of 0 tells nothing and counts like the mean of
+    line j. At most 32 lines j are looked at, the same for all i; one whose squares
+    are out of float32's range does not count. The result is at least 2^-120.
+
+    ins: a matrix f32, factors `[J]` 0 or 1 times; outs: `[I]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$matrix, Optional<Kernel_Buffer>:$factors, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$dim);
+  let assemblyFormat = "`ins` `(` $matrix `)` (`factors` `(` $factors^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_WinogradScalesOp : Cpu_Op<"winograd_scales", [AttrSizedOperandSegments]> {
+  let summary = "what features are scaled by for Winograd's inner product";
+  let description = [{
+    `scales[k]` is the power of four that is nearest to
+    `c (rms of weight(:, k) / rms of x_k)^(1/2)`, with c such that the logarithms
+    have the mean 0: only what is far from the others changes its size. The
+    outputs of the weights count alike and are a sample (`sample_squares`);
+    `squares` are x's mean squares, without which all are taken to be the same.
+
+    ins: one or more weights of one K, `[N, K]` (`out_in`) or `[K, N]` (`in_out`);
+    squares `[K]` 0 or 1 times; outs: `[K]`.
+  }];
+  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$squares, Variadic<Kernel_Buffer>:$outs,
+                       Transformer_WeightLayoutAttr:$layout);
+  let assemblyFormat = "$layout `ins` `(` $weights `)` (`squares` `(` $squares^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_WinogradRowsOp : Cpu_Op<"winograd_rows"> {
+  let summary = "rows for Winograd's inner product";
+  let description = [{
+    Feature k multiplied by `scales[k]`, a power of two, every row then scaled by
+    a power of two to a root mean square in [1, 2), behind a step that holds what
+    the pairs of x correct (`codegen/cpu/linear/Winograd.h`). A row's result depends on that
+    row and the scales alone; one with a NaN or an infinity becomes NaN. ins: x
+    `[T, K]`, scales `[K]`; outs: `[T, S, 6]` with S = 1 + ceil(K / 6), and the
+    inverse scales of the rows, each as a vector: `[T, NR]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$scales, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `,` $scales `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // CODEGEN_CPU_DIALECT_CPUOPS_TD

@@ -1,0 +1,139 @@
+//===- Stages.cpp - from a model to a target's code -----------------------===//
+#include "codegen/driver/Stages.h"
+#include "codegen/Passes.h"
+#include "codegen/cpu/Passes.h"
+#include "codegen/cpu/Pipelines.h"
+#include "codegen/cpu/dialect/CpuDialect.h"
+#include "codegen/kernels/KernelDialect.h"
+#include "dialect/TransformerDialect.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Pipelines.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+void buildFused(OpPassManager &manager, StringRef) { buildFusionPipeline(manager); }
+
+void buildLinalg(OpPassManager &manager, StringRef) {
+  manager.addPass(createConvertTransformerToLinalg());
+  manager.addPass(createFuseElementwise());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+/// For stages behind the one that sets the target.
+template <void (*build)(OpPassManager &)> void onTarget(OpPassManager &manager, StringRef) {
+  build(manager);
+}
+
+constexpr Stage fused = {"fused", "transformer-fuse", "layers once each, core ops fused",
+                         buildFused};
+constexpr Stage onTensors = {"linalg", "transformer-to-linalg-on-tensors",
+                             "linalg and kernels on tensors, the same for every target",
+                             buildLinalg};
+
+constexpr Stage cpuStages[] = {
+    fused,
+    onTensors,
+    {"packed", "transformer-cpu-pack", "weights in panels, prepared at load", buildCpuPackPipeline,
+     true},
+    {"tiled", "transformer-cpu-tile", "linear layers in register tiles on vectors",
+     onTarget<buildCpuTilePipeline>},
+    {"buffers", "transformer-cpu-to-buffers", "buffers in one arena, kernels as loop nests",
+     onTarget<buildCpuBufferPipeline>},
+    {"llvm", "transformer-cpu-to-llvm", "the LLVM dialect and the module ABI",
+     onTarget<buildCpuLlvmPipeline>},
+};
+constexpr StringRef cpuFiles[] = {"llvm-ir", "asm", "object", "exe", "module"};
+
+constexpr TargetKind kinds[] = {{"cpu", "transformer-to-cpu", cpuStages, cpuFiles}};
+
+void buildStages(OpPassManager &manager, ArrayRef<Stage> stages, StringRef arch) {
+  for (const Stage &stage : stages)
+    stage.build(manager, arch);
+}
+
+struct ArchOption : PassPipelineOptions<ArchOption> {
+  Option<std::string> arch{*this, "arch",
+                           llvm::cl::desc("target, as --arch of transformer-compile"),
+                           llvm::cl::init("native")};
+};
+
+void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages) {
+  if (llvm::any_of(stages, [](const Stage &stage) { return stage.setsTarget; }))
+    PassPipelineRegistration<ArchOption>(
+        name, description, [stages](OpPassManager &manager, const ArchOption &options) {
+          buildStages(manager, stages, options.arch);
+        });
+  else
+    PassPipelineRegistration<>(
+        name, description, [stages](OpPassManager &manager) { buildStages(manager, stages, ""); });
+}
+
+} // namespace
+
+ArrayRef<TargetKind> mlir::transformer::targetKinds() { return kinds; }
+
+const TargetKind *mlir::transformer::findTargetKind(StringRef name) {
+  const TargetKind *kind =
+      llvm::find_if(targetKinds(), [&](const TargetKind &k) { return k.name == name; });
+  return kind == targetKinds().end() ? nullptr : kind;
+}
+
+std::string mlir::transformer::listOf(ArrayRef<StringRef> names) {
+  if (names.size() == 1)
+    return names.front().str();
+  return llvm::join(names.drop_back(), ", ") + " or " + names.back().str();
+}
+
+SmallVector<StringRef> mlir::transformer::emittable(const TargetKind &kind) {
+  SmallVector<StringRef> names = {"dialect"};
+  for (const Stage &stage : kind.stages)
+    names.push_back(stage.name);
+  names.append(kind.files.begin(), kind.files.end());
+  return names;
+}
+
+std::string mlir::transformer::targetNames() {
+  SmallVector<StringRef> names;
+  for (const TargetKind &kind : targetKinds())
+    names.push_back(kind.name);
+  return listOf(names);
+}
+
+std::string mlir::transformer::emitHelp() {
+  std::string help;
+  for (const TargetKind &kind : targetKinds())
+    help += (help.empty() ? "" : "; ") + (kind.name + ": ").str() + listOf(emittable(kind));
+  return help;
+}
+
+void mlir::transformer::registerCodegenPipelines() {
+  registerTransformerCodegenPasses();
+  registerTransformerCpuPasses();
+  llvm::StringSet<> registered;
+  for (const TargetKind &kind : targetKinds()) {
+    for (const Stage &stage : kind.stages)
+      if (registered.insert(stage.pipeline).second)
+        registerPipeline(stage.pipeline, stage.description, stage);
+    registerPipeline(kind.pipeline, "a model to the last of the stages above", kind.stages);
+  }
+}
+
+void mlir::transformer::registerCodegenDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllToLLVMIRTranslations(registry);
+  registry.insert<TransformerDialect, kernel::KernelDialect, cpu::CpuDialect>();
+  kernel::registerBufferization(registry);
+  cpu::registerBufferization(registry);
+}

@@ -1,0 +1,60 @@
+//===- Stages.h - from a model to a target's code -------------------------===//
+//
+// The one table of stages: the pipelines of transformer-opt, --emit of
+// transformer-compile and its help are made from it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef CODEGEN_DRIVER_STAGES_H
+#define CODEGEN_DRIVER_STAGES_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::transformer {
+
+/// A stage runs on the result of the one before it.
+struct Stage {
+  StringRef name;        // of --emit
+  StringRef pipeline;    // of transformer-opt
+  StringRef description; // of what there is behind it
+  void (*build)(OpPassManager &manager, StringRef arch);
+  bool setsTarget = false; // the one stage that asks what `arch` is
+};
+
+/// Where code is for: --target.
+struct TargetKind {
+  StringRef name;
+  StringRef pipeline;        // all its stages
+  ArrayRef<Stage> stages;    // on MLIR; the first ones are the same for all
+  ArrayRef<StringRef> files; // that --emit writes behind them, in order
+};
+
+ArrayRef<TargetKind> targetKinds();
+/// Null if there is none of that name.
+const TargetKind *findTargetKind(StringRef name);
+
+/// Everything that --emit can be for this target, in order: "dialect" first.
+SmallVector<StringRef> emittable(const TargetKind &kind);
+/// "a, b or c".
+std::string listOf(ArrayRef<StringRef> names);
+/// For help: the names of all targets; what --emit can be for each.
+std::string targetNames();
+std::string emitHelp();
+
+/// Registers the passes of codegen/, a pipeline for each stage and one for each target.
+void registerCodegenPipelines();
+
+/// Registers every dialect and external model that the pipelines need.
+void registerCodegenDialects(DialectRegistry &registry);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_DRIVER_STAGES_H

@@ -1,0 +1,33 @@
+//===- KernelVerify.h - what the operands of a kernel must be -------------===//
+#ifndef CODEGEN_KERNELS_KERNELVERIFY_H
+#define CODEGEN_KERNELS_KERNELVERIFY_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/Twine.h"
+
+namespace mlir::transformer::kernel {
+
+inline constexpr int64_t kAny = ShapedType::kDynamic;
+
+Type f32(Operation *op);
+Type i64(Operation *op);
+Type index(Operation *op);
+
+/// The buffer `what` has this rank, element type and, where both are known,
+/// these sizes.
+LogicalResult verifyBuffer(Operation *op, const Twine &what, Value value, Type element,
+                           ArrayRef<int64_t> shape);
+
+/// Rows `[T, W]` of a width that is known.
+FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value);
+
+LogicalResult verifyCount(Operation *op, StringRef what, size_t expected, size_t found);
+
+/// All operands are tensors or all are memrefs; results follow from that by the
+/// destination-style interface.
+LogicalResult verifyKernel(Operation *op, size_t expectedOuts);
+
+} // namespace mlir::transformer::kernel
+
+#endif // CODEGEN_KERNELS_KERNELVERIFY_H
