@@ -9,7 +9,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "runtime/ModuleAbi.h"
+#include "runtime/abi/ModuleAbi.h"
+#include "runtime/base/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,8 +26,6 @@ using namespace mlir::transformer;
 namespace json = llvm::json;
 
 namespace {
-
-constexpr llvm::StringLiteral kProducer = "transformer-compile 0.1.0";
 
 class AbiLowering {
 public:
@@ -57,7 +56,7 @@ public:
     if (failed(checkParametersAreGone()))
       return failure();
 
-    json::Object description{{"producer", kProducer}, {"mode", "inference"}};
+    json::Object description{{"producer", std::string("transformer-compile ") + ::transformer::runtime::version}, {"mode", "inference"}};
     description["target"] = describeTarget(target);
     description["parameters"] = describeParameters(module);
     description["prepare_code"] = code;

@@ -228,7 +228,7 @@ def LowerModuleAbi : Pass<"transformer-lower-module-abi", "::mlir::ModuleOp"> {
     Assigns a slot of the module's pointer table to every use of a parameter.
     The parameters of one layer call stand together, so that a layer function
     takes one pointer instead of its weights. Wraps entry points and prepare
-    functions in the C signature of `runtime/ModuleAbi.h` and writes the JSON
+    functions in the C signature of `runtime/abi/ModuleAbi.h` and writes the JSON
     description and the exported `transformer_module`. `docs/module-abi.md`
     describes both.
   }];

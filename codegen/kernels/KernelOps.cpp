@@ -2,7 +2,7 @@
 #include "codegen/Winograd.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "runtime/ModuleAbi.h"
+#include "runtime/abi/ModuleAbi.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,6 +1,6 @@
 //===- description.cpp - fuzz target: what a module says of itself --------===//
-#include "runtime/Description.h"
-#include "runtime/Error.h"
+#include "runtime/abi/Description.h"
+#include "runtime/base/Error.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;
