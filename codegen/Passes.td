@@ -83,6 +83,10 @@ def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp">
     }
     ```
 
+    A result that is state (`transformer.state`) gets no argument: it is written to
+    the argument that it updates. Arguments for an entry point's results have the
+    attribute `transformer.output`.
+
     Fails, naming the function, for control flow, recursion, a function without a
     body, a result that is no tensor, and a size that only the call computes.
   }];
@@ -139,7 +143,8 @@ def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
   let description = [{
     Upstream's one-shot bufferisation over function boundaries, identity layouts
     there; results that are the destination argument are dropped. Inputs of entry
-    points and sources of prepare functions are not written to.
+    points and sources of prepare functions are not written to. State is updated in
+    place: fails, naming it, where its old value is read after the update.
     `get_parameter` becomes `transformer_kernel.get_parameter`. Fails if a tensor
     is left or a result is not its destination.
   }];

@@ -175,9 +175,12 @@ InputInfo parseInput(const Field &field) {
   InputInfo result;
   result.name = field["name"].string();
   result.dtype = field["dtype"].dtype();
-  if (result.dtype != DataType::I64 && result.dtype != DataType::F32)
-    field["dtype"].fail("inputs are i64 or f32");
   result.shape = parseDimensions(field["shape"]);
+  for (const char *key : {"range", "below"})
+    if (field.has(key) && isFloat(result.dtype))
+      field[key].fail("only integers have it");
+  if (field.has("below"))
+    result.below = field["below"].string();
   if (field.has("range")) {
     std::vector<int64_t> range;
     field["range"].each([&](const Field &item) { range.push_back(item.integer()); });
@@ -200,8 +203,9 @@ InputInfo parseInput(const Field &field) {
 
 FlopsInfo parseFlops(const Field &field, const EntryInfo &entry) {
   auto input = [&](const Field &at, const std::string &name) {
-    if (!entry.findInput(name))
-      at.fail("\"{}\" is not an input", printable(name));
+    const InputInfo *found = entry.findInput(name);
+    if (!found || found->dtype != DataType::I64)
+      at.fail("\"{}\" is not an {}input", printable(name), found ? "i64 " : "");
     return name;
   };
   FlopsInfo result;
@@ -224,10 +228,30 @@ FlopsInfo parseFlops(const Field &field, const EntryInfo &entry) {
   return result;
 }
 
+StateInfo parseState(const Field &field) {
+  StateInfo result{field["name"].string(), field["dtype"].dtype(), parseDimensions(field["shape"])};
+  std::vector<int64_t> sizes;
+  for (const Dimension &dimension : result.shape)
+    if (dimension.name.empty())
+      sizes.push_back(dimension.size);
+  if (result.shape.size() > sizes.size() + 1)
+    field["shape"].fail("expected at most one size with a name");
+  if (byteSize(sizes, byteWidth(result.dtype)) < 0)
+    field["shape"].fail("sizes {} overflow", shapeText(sizes));
+  return result;
+}
+
 /// Checks that defaults refer to inputs, agree with them in shape and do not go in circles, and
-/// that every dynamic size of an output is an input's.
-void checkEntry(const Field &field, const EntryInfo &entry) {
+/// that every dynamic size of an output, and every one that bounds values, is an input's or a
+/// state's.
+void checkEntry(const Field &field, const EntryInfo &entry, const std::vector<StateInfo> &states) {
   std::set<std::string> names, dimensions;
+  for (size_t state : entry.states) {
+    if (!names.insert("state " + std::to_string(state)).second)
+      field.fail("state \"{}\" is there twice", states[state].name);
+    for (const Dimension &dimension : states[state].shape)
+      dimensions.insert(dimension.name);
+  }
   for (const InputInfo &input : entry.inputs) {
     if (!names.insert(input.name).second)
       field.fail("input \"{}\" is there twice", input.name);
@@ -249,18 +273,26 @@ void checkEntry(const Field &field, const EntryInfo &entry) {
     for (const Dimension &dimension : output.shape)
       if (!dimension.name.empty() && !dimensions.count(dimension.name))
         field.fail("size \"{}\" of output \"{}\" is no input's", dimension.name, output.name);
+  for (const InputInfo &input : entry.inputs)
+    if (!input.below.empty() && !dimensions.count(input.below))
+      field.fail("size \"{}\", which bounds input \"{}\", is no input's or state's", input.below,
+                 input.name);
 }
 
-EntryInfo parseEntry(const Field &field, size_t numFunctions) {
+EntryInfo parseEntry(const Field &field, size_t numFunctions,
+                     const std::vector<StateInfo> &states) {
   EntryInfo entry;
   entry.name = field["name"].string();
   entry.function = field["function"].index(numFunctions);
   field["inputs"].each([&](const Field &item) { entry.inputs.push_back(parseInput(item)); });
+  if (field.has("states"))
+    field["states"].each(
+        [&](const Field &item) { entry.states.push_back(item.index(states.size())); });
   field["outputs"].each([&](const Field &item) {
     OutputInfo output{item["name"].string(), item["dtype"].dtype(), parseDimensions(item["shape"])};
     entry.outputs.push_back(std::move(output));
   });
-  checkEntry(field, entry);
+  checkEntry(field, entry, states);
   if (field.has("flops"))
     entry.flops = parseFlops(field["flops"], entry);
   return entry;
@@ -301,7 +333,8 @@ const InputInfo *EntryInfo::firstMask() const {
     bool byDefault = info.defaultValue && (info.defaultValue->kind == DefaultInfo::Ones ||
                                            info.defaultValue->kind == DefaultInfo::NotEqual ||
                                            info.defaultValue->kind == DefaultInfo::Greater);
-    if (byDefault || info.name.find("attention_mask") != std::string::npos)
+    if (byDefault ||
+        (info.dtype == DataType::I64 && info.name.find("attention_mask") != std::string::npos))
       return &info;
   }
   return nullptr;
@@ -345,8 +378,17 @@ Description parseDescription(const std::string &module, std::string text, size_t
     else
       item["kind"].fail("unknown kind \"{}\", expected parameter or prepared", kind);
   });
-  field["entries"].each(
-      [&](const Field &item) { result.entries.push_back(parseEntry(item, numFunctions)); });
+  if (field.has("states"))
+    field["states"].each([&](const Field &item) {
+      StateInfo state = parseState(item);
+      for (const StateInfo &other : result.states)
+        if (other.name == state.name)
+          item["name"].fail("state \"{}\" is there twice", state.name);
+      result.states.push_back(std::move(state));
+    });
+  field["entries"].each([&](const Field &item) {
+    result.entries.push_back(parseEntry(item, numFunctions, result.states));
+  });
   if (field.has("embedding"))
     result.embedding = parseEmbedding(field["embedding"]);
   if (field.has("tokenizer")) {

@@ -46,6 +46,13 @@ struct Dimension {
   int64_t size = 0;
 };
 
+/// A tensor that a program keeps from call to call; entry points update it. It starts as zeros.
+struct StateInfo {
+  std::string name;
+  DataType dtype = DataType::F32;
+  std::vector<Dimension> shape; // rank at most TR_MAX_RANK; at most one size has a name
+};
+
 /// How an input that was not given is made.
 struct DefaultInfo {
   enum Kind { Ones, Zeros, Columns, NotEqual, Greater, CountNotEqual } kind = Ones;
@@ -59,9 +66,10 @@ struct ValueRange {
 
 struct InputInfo {
   std::string name;
-  DataType dtype = DataType::I64; // I64 or F32
-  std::vector<Dimension> shape;   // rank at most TR_MAX_RANK
+  DataType dtype = DataType::I64;
+  std::vector<Dimension> shape; // rank at most TR_MAX_RANK
   std::optional<ValueRange> range;
+  std::string below; // the size that bounds every value, which is 0 or more; empty: none
   std::optional<int64_t> maxLength; // of the last dimension
   std::optional<DefaultInfo> defaultValue;
   bool broadcast = false; // a first size of 1 stands for every row
@@ -91,6 +99,7 @@ struct EntryInfo {
   std::string name;
   size_t function = 0;
   std::vector<InputInfo> inputs;
+  std::vector<size_t> states; // indexes of those that it updates
   std::vector<OutputInfo> outputs;
   FlopsInfo flops;
 
@@ -114,6 +123,7 @@ struct Description {
   std::vector<ParameterInfo> parameters;
   std::vector<PreparedInfo> prepared;
   std::vector<SlotInfo> slots;
+  std::vector<StateInfo> states;
   std::vector<EntryInfo> entries;
   std::optional<EmbeddingInfo> embedding;
   std::string tokenizer; // JSON text of tokenizer.json or of the vocab object; empty: none

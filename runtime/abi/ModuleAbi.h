@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 #define TR_MODULE_MAGIC 0x524D5254u /* "TRMR" */
-#define TR_ABI_VERSION 3u
-#define TR_MAX_RANK 4
+#define TR_ABI_VERSION 4u
+#define TR_MAX_RANK 8
 #define TR_MAX_AMOUNTS 4
 
 /// A dense row-major tensor in memory. `data` is 64-byte aligned; sizes beyond the rank are 1.
@@ -37,7 +37,8 @@ typedef int64_t (*tr_arena_fn)(const void *const *slots, const tr_tensor *io);
 ///        sources (a prepare function), in the order the description gives. Prepared tensors
 ///        are 64-byte aligned; parameters are used where the weights file is mapped and are
 ///        aligned to their elements (4 bytes for f32) only;
-/// io:    the inputs, then the outputs (a prepare function: the one result);
+/// io:    the inputs, the states, which the call updates where they lie, then the outputs (a
+///        prepare function: the one result);
 /// arena: 64-byte aligned scratch of at least the arena function's bytes.
 typedef void (*tr_call_fn)(const void *const *slots, const tr_tensor *io, void *arena);
 

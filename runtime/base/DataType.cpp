@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <utility>
 
 namespace transformer::runtime {
 namespace {
@@ -35,6 +36,16 @@ template <typename T> int64_t widen(const void *source, int64_t *result, int64_t
     if constexpr (std::is_same_v<T, uint64_t>)
       if (value > uint64_t(INT64_MAX))
         return i;
+  }
+  return -1;
+}
+
+template <typename T> int64_t narrow(const int64_t *source, void *result, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::in_range<T>(source[i]))
+      return i;
+    auto value = static_cast<T>(source[i]);
+    std::memcpy(static_cast<char *>(result) + i * int64_t(sizeof(T)), &value, sizeof(T));
   }
   return -1;
 }
@@ -158,6 +169,33 @@ int64_t convertToInt64(DataType type, const void *source, int64_t *result, int64
         return i;
     }
     return -1;
+  }
+}
+
+int64_t convertFromInt64(const int64_t *source, DataType type, void *result, int64_t count) {
+  switch (type) {
+  case DataType::Bool: {
+    auto other = std::find_if(source, source + count, [](int64_t v) { return v != 0 && v != 1; });
+    return other != source + count ? other - source : narrow<uint8_t>(source, result, count);
+  }
+  case DataType::U8:
+    return narrow<uint8_t>(source, result, count);
+  case DataType::I8:
+    return narrow<int8_t>(source, result, count);
+  case DataType::U16:
+    return narrow<uint16_t>(source, result, count);
+  case DataType::I16:
+    return narrow<int16_t>(source, result, count);
+  case DataType::U32:
+    return narrow<uint32_t>(source, result, count);
+  case DataType::I32:
+    return narrow<int32_t>(source, result, count);
+  case DataType::U64:
+    return narrow<uint64_t>(source, result, count);
+  case DataType::I64:
+    return narrow<int64_t>(source, result, count);
+  default:
+    fail("cannot convert integers to {}", safetensorsName(type));
   }
 }
 

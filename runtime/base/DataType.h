@@ -40,6 +40,10 @@ void convertToFloat(DataType type, const void *source, float *result, int64_t co
 /// a u64 that is too large), or -1.
 int64_t convertToInt64(DataType type, const void *source, int64_t *result, int64_t count);
 
+/// Converts `count` elements to an integer type or bool at `result`. Returns the index of the first
+/// that the type does not hold (a bool holds 0 and 1), or -1.
+int64_t convertFromInt64(const int64_t *source, DataType type, void *result, int64_t count);
+
 } // namespace transformer::runtime
 
 #endif // TRANSFORMER_RUNTIME_DATATYPE_H

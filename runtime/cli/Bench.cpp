@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/Path.h"
 #include "runtime/cli/Session.h"
+#include "runtime/cli/StateOptions.h"
 #include "runtime/execute/ThreadPool.h"
 #include "runtime/files/TensorFiles.h"
 
@@ -18,6 +19,7 @@ struct BenchOptions {
   std::vector<std::string> inputs;
   int repeat = 10;
   bool json = false;
+  StateOptions state;
 };
 
 /// "8x128" is eight lengths of 128.
@@ -45,8 +47,9 @@ void runBench(const Session &session, const BenchOptions &options) {
     inputs = randomInputs(entry, options.lengths.empty()
                                      ? parseShape(options.shape.empty() ? "1x128" : options.shape)
                                      : options.lengths);
+  State state = openState(*session.module, entry, options.state);
   Program program = session.openProgram();
-  Call call = program.prepare(options.entry, std::move(inputs));
+  Call call = program.prepare(options.entry, std::move(inputs), &state);
   BenchResult result = bench(program, call, options.repeat);
   std::string object = formatted(
       "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
@@ -88,6 +91,7 @@ void addBench(CLI::App &app, Session &session) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 24));
   command->add_option("--entry", options->entry, "The entry point")->capture_default_str();
+  addStateOptions(*command, options->state, /*saves=*/false);
   CLI::Option *json = command->add_option(
       "--json", options->jsonPath, "Write one JSON object: to FILE, or alone to standard output");
   json->expected(0, 1);

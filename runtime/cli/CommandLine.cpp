@@ -2,8 +2,8 @@
 #include "runtime/cli/CommandLine.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/Path.h"
 #include "runtime/base/FilesInUse.h"
+#include "runtime/base/Path.h"
 #include "runtime/base/Version.h"
 #include "runtime/cli/Session.h"
 #include "runtime/execute/ThreadPool.h"

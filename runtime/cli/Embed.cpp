@@ -1,7 +1,7 @@
 //===- Embed.cpp - the subcommand embed -----------------------------------===//
 #include "runtime/base/Error.h"
-#include "runtime/base/Path.h"
 #include "runtime/base/Json.h"
+#include "runtime/base/Path.h"
 #include "runtime/cli/Session.h"
 #include "runtime/files/Npy.h"
 #include "runtime/files/Safetensors.h"

@@ -25,6 +25,8 @@ std::string inputLine(const InputInfo &input) {
       formatted("    in   {}: {} {}", input.name, lowerName(input.dtype), dimensions(input.shape));
   if (input.range)
     line += formatted(", {} to {}", input.range->low, input.range->high - 1);
+  if (!input.below.empty())
+    line += formatted(", below {}", input.below);
   if (input.maxLength)
     line += formatted(", at most {} long", *input.maxLength);
   if (input.defaultValue)
@@ -73,10 +75,15 @@ void info(const Session &session, bool json) {
                     description.parameters.size(), elements, double(bytes) / 0x1p20);
   text += formatted("prepared   {} tensors, {:.1f} MiB\n", description.prepared.size(),
                     double(preparedBytes) / 0x1p20);
+  for (const StateInfo &state : description.states)
+    text += formatted("state      {}: {} {}\n", state.name, lowerName(state.dtype),
+                      dimensions(state.shape));
   for (const EntryInfo &entry : description.entries) {
     text += formatted("entry      {} (function {})\n", entry.name, entry.function);
     for (const InputInfo &input : entry.inputs)
       text += inputLine(input);
+    for (size_t state : entry.states)
+      text += formatted("    keeps {}\n", description.states[state].name);
     for (const OutputInfo &output : entry.outputs)
       text += formatted("    out  {}: {} {}\n", output.name, lowerName(output.dtype),
                         dimensions(output.shape));

@@ -1,6 +1,7 @@
 //===- Run.cpp - the subcommand run ---------------------------------------===//
 #include "runtime/base/Error.h"
 #include "runtime/cli/Session.h"
+#include "runtime/cli/StateOptions.h"
 #include "runtime/files/TensorFiles.h"
 
 namespace transformer::runtime {
@@ -9,6 +10,7 @@ namespace {
 struct RunOptions {
   std::vector<std::string> inputs, outputs;
   std::string entry = "forward";
+  StateOptions state;
 };
 
 void run(const Session &session, const RunOptions &options) {
@@ -17,9 +19,14 @@ void run(const Session &session, const RunOptions &options) {
   for (const OutputInfo &output : entry.outputs)
     names.push_back(output.name);
   checkOutputSpecs(options.outputs, names);
+  if (options.outputs.empty() && !names.empty())
+    fail("--outputs is required\ntry {} run --help", session.name);
+  State state = openState(*session.module, entry, options.state);
   TensorMap inputs = readTensors(options.inputs);
   Program program = session.openProgram();
-  writeTensors(options.outputs, program.run(options.entry, std::move(inputs)));
+  writeTensors(options.outputs, program.run(options.entry, std::move(inputs), &state));
+  if (!options.state.output.empty())
+    state.save(options.state.output);
 }
 
 } // namespace
@@ -36,8 +43,8 @@ void addRun(CLI::App &app, Session &session) {
   command
       ->add_option("--outputs,-o", options->outputs,
                    "A safetensors file for all, or NAME=FILE.npy for one; may be repeated")
-      ->required()
       ->take_all();
+  addStateOptions(*command, options->state, /*saves=*/true);
   command->add_option("--entry", options->entry, "The entry point")->capture_default_str();
   command->callback(
       [&session, options] { session.command = [&session, options] { run(session, *options); }; });

@@ -22,6 +22,8 @@ std::optional<Checkpoint> Session::findWeights() const {
 Checkpoint Session::openWeights() const {
   if (auto found = findWeights())
     return std::move(*found);
+  if (module->description().parameters.empty())
+    return {};
   fail("no weights: give --weights model.safetensors (or its folder)");
 }
 

@@ -26,7 +26,8 @@ struct Session {
   std::string tokenizer;
   std::function<void()> command; // what the chosen subcommand does
 
-  /// The weights given with --weights, else the embedded ones. Throws Error when there are none.
+  /// The weights given with --weights, else the embedded ones. Throws Error when there are none and
+  /// the module has parameters.
   Checkpoint openWeights() const;
 
   /// The same, or nothing when there are none.

@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/profile/Profile.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace transformer::runtime {
@@ -34,20 +35,28 @@ void checkLength(const InputInfo &input, const std::vector<int64_t> &shape) {
          *input.maxLength);
 }
 
+/// What a file holds as the type that the entry takes: any floats as f32, any integers as integers
+/// that hold them.
 Tensor convert(const InputInfo &info, Tensor given) {
   if (given.dtype() == info.dtype)
     return given;
   Tensor result(info.dtype, given.shape());
-  if (info.dtype == DataType::F32) {
+  if (isFloat(info.dtype)) {
     if (!isFloat(given.dtype()))
       fail("{}: expected floats, found {}", info.name, safetensorsName(given.dtype()));
+    if (info.dtype != DataType::F32)
+      fail("{}: expected {}, found {}", info.name, safetensorsName(info.dtype),
+           safetensorsName(given.dtype()));
     convertToFloat(given.dtype(), given.data<char>(), result.data<float>(), given.count());
     return result;
   }
-  int64_t bad =
-      convertToInt64(given.dtype(), given.data<char>(), result.data<int64_t>(), given.count());
+  std::vector<int64_t> values(static_cast<size_t>(given.count()));
+  int64_t bad = convertToInt64(given.dtype(), given.data<char>(), values.data(), given.count());
+  if (bad < 0)
+    bad = convertFromInt64(values.data(), info.dtype, result.data<char>(), given.count());
   if (bad >= 0)
-    fail("{}: expected integers, found {} with another value at {}", info.name,
+    fail("{}: expected {}, found {} with another value at {}", info.name,
+         info.dtype == DataType::I64 ? "integers" : safetensorsName(info.dtype),
          safetensorsName(given.dtype()), position(given, bad));
   return result;
 }
@@ -65,10 +74,14 @@ Tensor repeatRows(const Tensor &tensor, int64_t rows) {
 
 class Preparation {
 public:
-  Preparation(const EntryInfo &entry, TensorMap given) : entry(entry), given(std::move(given)) {}
+  Preparation(const EntryInfo &entry, TensorMap given, const Description &description, State *state)
+      : entry(entry), given(std::move(given)), description(description) {
+    call.entry = &entry;
+    call.state = state;
+  }
 
   Call prepare() {
-    call.entry = &entry;
+    bindState();
     call.inputs.resize(entry.inputs.size());
     done.resize(entry.inputs.size(), false);
     checkNames();
@@ -88,6 +101,16 @@ private:
     for (const InputInfo &input : entry.inputs)
       if (!input.defaultValue && !given.count(input.name))
         fail("missing input \"{}\", {} takes: {}", input.name, entry.name, inputNames(entry));
+  }
+
+  /// Inputs and outputs may have sizes of the state.
+  void bindState() {
+    for (size_t index : entry.states)
+      for (const Dimension &dimension : description.states[index].shape)
+        if (!dimension.name.empty()) {
+          call.dimensions[dimension.name] = call.state->sizes().at(dimension.name);
+          binder[dimension.name] = formatted("state \"{}\"", description.states[index].name);
+        }
   }
 
   /// May stand for any number of rows: its first size is 1 and it may be repeated.
@@ -230,18 +253,30 @@ private:
   }
 
   void checkRange(const InputInfo &input, const Tensor &tensor) const {
-    if (!input.range || tensor.dtype() != DataType::I64)
+    if ((!input.range && input.below.empty()) || isFloat(tensor.dtype()))
       return;
+    ValueRange range = input.range.value_or(ValueRange{0, INT64_MAX});
+    if (!input.below.empty()) {
+      int64_t size = resolve({{input.below, 0}}, input.name)[0];
+      range = {std::max<int64_t>(range.low, 0), std::min(range.high, size)};
+    }
+    std::vector<int64_t> widened;
     const auto *values = tensor.data<int64_t>();
+    if (tensor.dtype() != DataType::I64) {
+      widened.resize(static_cast<size_t>(tensor.count()));
+      convertToInt64(tensor.dtype(), tensor.data<char>(), widened.data(), tensor.count());
+      values = widened.data();
+    }
     for (int64_t i = 0; i < tensor.count(); ++i)
-      if (values[i] < input.range->low || values[i] >= input.range->high)
+      if (values[i] < range.low || values[i] >= range.high)
         fail("{}: value {} at {} is out of range [{}, {}){}", input.name, values[i],
-             position(tensor, i), input.range->low, input.range->high,
+             position(tensor, i), range.low, range.high,
              given.count(input.name) ? "" : " (made by default)");
   }
 
   const EntryInfo &entry;
   TensorMap given;
+  const Description &description;
   Call call;
   std::vector<bool> done;
   std::map<std::string, std::string> binder; // dimension -> the input that said its size
@@ -256,9 +291,10 @@ std::string inputNames(const EntryInfo &entry) {
   return formatted("{}", fmt::join(names, ", "));
 }
 
-Call prepareCall(const EntryInfo &entry, TensorMap given) {
+Call prepareCall(const EntryInfo &entry, TensorMap given, const Description &description,
+                 State *state) {
   ProfileScope scope("prepare call");
-  return Preparation(entry, std::move(given)).prepare();
+  return Preparation(entry, std::move(given), description, state).prepare();
 }
 
 } // namespace transformer::runtime

@@ -2,12 +2,14 @@
 #include "runtime/execute/Module.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/Path.h"
 #include "runtime/base/Hash.h"
+#include "runtime/base/Path.h"
 #include "runtime/execute/CpuFeatures.h"
 #include "runtime/files/ElfFile.h"
 
+#include <algorithm>
 #include <dlfcn.h>
+#include <iterator>
 
 namespace transformer::runtime {
 
@@ -24,6 +26,13 @@ void checkVersion(const tr_module &abi, const std::string &path) {
 }
 
 } // namespace
+
+tr_tensor tensorAt(void *data, const std::vector<int64_t> &shape) {
+  tr_tensor result{data, {}};
+  std::fill(std::begin(result.sizes), std::end(result.sizes), 1);
+  std::copy(shape.begin(), shape.end(), result.sizes);
+  return result;
+}
 
 Module::Module(const tr_module &abi, std::string path) : abi(&abi), file(std::move(path)) {
   checkVersion(abi, file);

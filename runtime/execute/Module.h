@@ -6,8 +6,12 @@
 #include "runtime/abi/ModuleAbi.h"
 
 #include <string>
+#include <vector>
 
 namespace transformer::runtime {
+
+/// A tensor as functions of a module take it.
+tr_tensor tensorAt(void *data, const std::vector<int64_t> &shape);
 
 /// A checked description and the functions that it describes. Never runs code of the module.
 class Module {

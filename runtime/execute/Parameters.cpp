@@ -211,9 +211,7 @@ void Parameters::runPrepare(Arena &arena) {
       sources.push_back(source < bound.size()
                             ? materialize(source)
                             : preparedMemory.data() + offsets[source - bound.size()]);
-    tr_tensor result{preparedMemory.data() + offsets[i], {1, 1, 1, 1}};
-    for (size_t d = 0; d < item.shape.size(); ++d)
-      result.sizes[d] = item.shape[d];
+    tr_tensor result = tensorAt(preparedMemory.data() + offsets[i], item.shape);
     // A huge page that two threads write to first is filled with zeros by both.
     size_t end = i + 1 < offsets.size() ? offsets[i + 1] : preparedMemory.size();
     if (end > touched) {

@@ -11,21 +11,30 @@ Program::Program(const Module &module, Checkpoint weights, const std::string &pa
     : code(&module),
       parameters((module.checkCpu(), module), std::move(weights), arena, packedWeights) {}
 
-Call Program::prepare(const std::string &entry, TensorMap inputs) const {
-  return prepareCall(code->entry(entry), std::move(inputs));
+Call Program::prepare(const std::string &entry, TensorMap inputs, State *state) const {
+  const EntryInfo &info = code->entry(entry);
+  const std::vector<StateInfo> &states = code->description().states;
+  if (!info.states.empty() && (!state || state->tensors().size() != states.size()))
+    fail("{}: entry {} needs a state of this module: it updates \"{}\"", code->path(), entry,
+         states[info.states.front()].name);
+  return prepareCall(info, std::move(inputs), code->description(), state);
 }
 
 void Program::execute(Call &call) {
   ProfileScope scope("call", call.entry->name.c_str());
   std::vector<tr_tensor> io;
-  auto add = [&](Tensor &tensor) {
-    tr_tensor item{tensor.data<void>(), {1, 1, 1, 1}};
-    for (size_t d = 0; d < tensor.shape().size(); ++d)
-      item.sizes[d] = tensor.shape()[d];
-    io.push_back(item);
-  };
+  auto add = [&](Tensor &tensor) { io.push_back(tensorAt(tensor.data<void>(), tensor.shape())); };
   for (Tensor &tensor : call.inputs)
     add(tensor);
+  for (size_t index : call.entry->states) {
+    const StateInfo &info = code->description().states[index];
+    for (const Dimension &dimension : info.shape) // outputs were made for it
+      if (!dimension.name.empty() &&
+          call.state->sizes().at(dimension.name) != call.dimensions.at(dimension.name))
+        fail("state \"{}\" has another {} than when the call was prepared", info.name,
+             dimension.name);
+    add(call.state->tensor(index));
+  }
   for (Tensor &tensor : call.outputs)
     add(tensor);
   const tr_function &function = code->functions()[call.entry->function];
@@ -37,8 +46,8 @@ void Program::execute(Call &call) {
   parameters.checkUnchanged();
 }
 
-TensorMap Program::run(const std::string &entry, TensorMap inputs) {
-  Call call = prepare(entry, std::move(inputs));
+TensorMap Program::run(const std::string &entry, TensorMap inputs, State *state) {
+  Call call = prepare(entry, std::move(inputs), state);
   execute(call);
   TensorMap outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i)

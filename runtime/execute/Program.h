@@ -11,6 +11,7 @@
 #include "runtime/base/Tensor.h"
 #include "runtime/execute/Module.h"
 #include "runtime/execute/Parameters.h"
+#include "runtime/execute/State.h"
 #include "runtime/files/Checkpoint.h"
 
 #include <map>
@@ -22,6 +23,7 @@ namespace transformer::runtime {
 /// Inputs and outputs of one call of an entry point, checked and complete; may be run again.
 struct Call {
   const EntryInfo *entry = nullptr;
+  State *state = nullptr;                    // what the entry updates
   std::map<std::string, int64_t> dimensions; // the dynamic ones, by name
   std::vector<Tensor> inputs;                // in the entry's order, defaults made
   std::vector<Tensor> outputs;               // in the entry's order
@@ -42,15 +44,16 @@ public:
   const std::string &notice() const { return parameters.notice(); }
 
   /// Checks `inputs` (names, types, shapes, every value), makes the missing ones and allocates
-  /// outputs. Throws Error that names the input.
-  Call prepare(const std::string &entry, TensorMap inputs) const;
+  /// outputs. `state`, which must stay where it is until the call has been executed, is what the
+  /// entry updates, if it does. Throws Error that names the input.
+  Call prepare(const std::string &entry, TensorMap inputs, State *state = nullptr) const;
 
   /// Runs a prepared call; its outputs are overwritten. Throws Error when the files of the weights
   /// have been written to since they were opened: nobody knows what of them was read.
   void execute(Call &call);
 
   /// prepare and execute; the outputs by name.
-  TensorMap run(const std::string &entry, TensorMap inputs);
+  TensorMap run(const std::string &entry, TensorMap inputs, State *state = nullptr);
 
 private:
   const Module *code;

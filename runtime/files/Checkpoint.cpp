@@ -2,8 +2,8 @@
 #include "runtime/files/Checkpoint.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/Path.h"
 #include "runtime/base/Json.h"
+#include "runtime/base/Path.h"
 #include "runtime/profile/Profile.h"
 
 #include <cstring>

@@ -4,8 +4,8 @@
 #include "runtime/abi/Description.h"
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Error.h"
-#include "runtime/base/Path.h"
 #include "runtime/base/Hash.h"
+#include "runtime/base/Path.h"
 #include "runtime/files/Checkpoint.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "runtime/profile/Bench.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/base/Random.h"
 #include "runtime/profile/Profile.h"
 
 #include <algorithm>
@@ -12,26 +13,6 @@ namespace transformer::runtime {
 namespace {
 
 constexpr int warmUps = 2;
-
-/// SplitMix64: the same numbers everywhere.
-class Random {
-public:
-  /// 0 <= result < limit.
-  int64_t below(int64_t limit) {
-    return static_cast<int64_t>(next() % static_cast<uint64_t>(limit));
-  }
-  /// -1 <= result < 1.
-  float symmetric() { return static_cast<float>(next() >> 40) * 0x1p-23f - 1.0f; }
-
-private:
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-  }
-  uint64_t state = 42;
-};
 
 bool isMask(const InputInfo &input) {
   if (input.dtype != DataType::I64 || input.shape.size() != 2)
@@ -57,6 +38,32 @@ int64_t sum(const std::vector<int64_t> &values) {
   return std::accumulate(values.begin(), values.end(), int64_t(0));
 }
 
+/// F32, which is converted like what a user gives.
+Tensor randomFloats(std::vector<int64_t> shape, Random &random) {
+  Tensor tensor(DataType::F32, std::move(shape));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.data<float>()[i] = random.symmetric();
+  return tensor;
+}
+
+/// I64, converted as well. Of a matrix each row has the length of its own.
+Tensor randomIntegers(const InputInfo &input, std::vector<int64_t> shape,
+                      const std::vector<int64_t> &lengths, Random &random) {
+  bool mask = isMask(input);
+  // What is bounded by a size that is not known here is 0.
+  ValueRange range = input.range.value_or(ValueRange{0, input.below.empty() ? 2 : 1});
+  Tensor tensor(DataType::I64, std::move(shape));
+  int64_t columns = tensor.rank() == 2 ? tensor.shape()[1] : 1;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    auto row = static_cast<size_t>(i / columns);
+    bool real = tensor.rank() != 2 || row >= lengths.size() || i % columns < lengths[row];
+    bool draws = real && !mask && range.high > range.low;
+    int64_t drawn = draws ? random.below(range.high - range.low) : 0;
+    tensor.data<int64_t>()[i] = mask ? real : range.low + drawn;
+  }
+  return tensor;
+}
+
 } // namespace
 
 TensorMap randomInputs(const EntryInfo &entry, const std::vector<int64_t> &lengths) {
@@ -66,25 +73,14 @@ TensorMap randomInputs(const EntryInfo &entry, const std::vector<int64_t> &lengt
   auto rows = static_cast<int64_t>(lengths.size());
   int64_t columns = *std::max_element(lengths.begin(), lengths.end());
   for (const InputInfo &input : entry.inputs) {
-    bool mask = isMask(input);
-    if (input.defaultValue && !mask)
+    if (input.defaultValue && !isMask(input))
       continue;
     std::vector<int64_t> shape;
     for (size_t d = 0; d < input.shape.size(); ++d)
       shape.push_back(input.shape[d].name.empty() ? input.shape[d].size : d == 0 ? rows : columns);
-    Tensor tensor(input.dtype, std::move(shape));
-    for (int64_t i = 0; i < tensor.count(); ++i) {
-      bool real = tensor.rank() != 2 || i % columns < lengths[static_cast<size_t>(i / columns)];
-      ValueRange range = input.range.value_or(ValueRange{0, 2});
-      if (input.dtype == DataType::F32)
-        tensor.data<float>()[i] = random.symmetric();
-      else if (mask)
-        tensor.data<int64_t>()[i] = real;
-      else
-        tensor.data<int64_t>()[i] =
-            range.low + (real && range.high > range.low ? random.below(range.high - range.low) : 0);
-    }
-    inputs[input.name] = std::move(tensor);
+    inputs[input.name] = isFloat(input.dtype)
+                             ? randomFloats(std::move(shape), random)
+                             : randomIntegers(input, std::move(shape), lengths, random);
   }
   return inputs;
 }

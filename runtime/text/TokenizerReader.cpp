@@ -1,7 +1,7 @@
 //===- TokenizerReader.cpp - tokenizer.json and vocab.txt -----------------===//
 #include "runtime/base/Error.h"
-#include "runtime/base/Path.h"
 #include "runtime/base/Json.h"
+#include "runtime/base/Path.h"
 #include "runtime/files/Checkpoint.h"
 #include "runtime/profile/Profile.h"
 #include "runtime/text/Tokenizer.h"

@@ -56,11 +56,14 @@ TEST(Description, NamesTheBadField) {
   expectContains(errorWith("/parameters/0/shape", {1LL << 62, 4}), {"overflows"});
   expectContains(errorWith("/prepared/0/function", 3), {"prepared[0].function", "[0, 3)"});
   expectContains(errorWith("/prepared/0/sources/1", 2), {"prepared[0].sources[1]", "[0, 2)"});
-  expectContains(errorWith("/prepared/1/shape", {1, 1, 1, 1, 1}), {"rank 5"});
+  expectContains(errorWith("/prepared/1/shape", {1, 1, 1, 1, 1, 1, 1, 1, 1}), {"rank 9"});
   expectContains(errorWith("/slots/0/kind", "state"), {"slots[0].kind", "\"state\""});
   expectContains(errorWith("/slots/1/index", 2), {"slots[1].index"});
   expectContains(errorWith("/entries/0/function", -1), {"entries[0].function"});
-  expectContains(errorWith("/entries/0/inputs/0/dtype", "i32"), {"inputs[0].dtype"});
+  expectContains(errorWith("/entries/0/inputs/0/dtype", "i4"), {"inputs[0].dtype", "\"i4\""});
+  expectContains(errorWith("/entries/0/inputs/0/dtype", "f32"), {"range: only integers"});
+  expectContains(errorWith("/entries/0/inputs/0/below", "rows"), {"\"rows\"", "\"input_ids\""});
+  expectContains(errorWith("/entries/0/inputs/1/dtype", "i32"), {"default", "only i64"});
   expectContains(errorWith("/entries/0/inputs/1/default/kind", "twos"), {"\"twos\""});
   expectContains(errorWith("/entries/0/inputs/1/name", "input_ids"), {"twice"});
   expectContains(errorWith("/entries/0/outputs/0/shape/1", "width"), {"\"width\"", "no input's"});
@@ -84,10 +87,38 @@ TEST(Description, DefaultsMustLeadSomewhere) {
   expectContains(errorWith("/entries/0/inputs/1/default", nowhere), {"\"ids\""});
 }
 
+TEST(Description, States) {
+  json description = json::parse(fakeDescription);
+  description["states"] = {{{"name", "rows"}, {"dtype", "bf16"}, {"shape", {"capacity", 4}}},
+                           {{"name", "count"}, {"dtype", "i64"}, {"shape", json::array()}}};
+  json &entry = description["entries"][0];
+  entry["states"] = {1, 0};
+  entry["outputs"][0]["shape"] = {"capacity"};
+  auto parse = [&] { return parseDescription("fake", description.dump(), 3); };
+  EXPECT_EQ(parse().states[0].shape[0].name, "capacity");
+  EXPECT_EQ(parse().entries[0].states, (std::vector<size_t>{1, 0}));
+  entry["states"] = {2};
+  expectContains(errorOf(parse), {"entries[0].states[0]", "[0, 2)"});
+  entry["states"] = {0, 0};
+  expectContains(errorOf(parse), {"entries[0]: state \"rows\" is there twice"});
+  entry["states"] = {1};
+  expectContains(errorOf(parse), {"\"capacity\"", "no input's"});
+  json &state = description["states"][1];
+  state["shape"] = {"capacity", "width"};
+  expectContains(errorOf(parse), {"states[1].shape", "at most one size"});
+  state["shape"] = {"capacity", int64_t(1) << 61};
+  expectContains(errorOf(parse), {"states[1].shape", "overflow"});
+  state["shape"] = {-1};
+  expectContains(errorOf(parse), {"states[1].shape[0]", "-1"});
+  state["shape"] = {1};
+  state["name"] = "rows";
+  expectContains(errorOf(parse), {"states[1].name", "\"rows\" is there twice"});
+}
+
 TEST(Module, ChecksMagicAndVersion) {
   tr_module module = fakeModule();
   module.abi_version = 1;
-  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 1", "runtime 3"});
+  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 1", "runtime 4"});
   module.magic = 1;
   expectContains(errorOf([&] { Module(module, "fake"); }), {"not a compiled module"});
   expectContains(errorOf([] { Module::open("/none.so"); }), {"/none.so", "no such file"});

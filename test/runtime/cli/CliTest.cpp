@@ -51,7 +51,8 @@ TEST_F(Cli, HelpVersionAndUsage) {
   Result help = runWith({"--help"});
   EXPECT_EQ(help.code, 0);
   expectContains(help.out, {"run", "embed", "bench", "info", "tokenize", "Examples:"});
-  EXPECT_EQ(runWith({"--version"}).out, formatted("transformer-mlir {}\nmodule made by by hand\n", version));
+  EXPECT_EQ(runWith({"--version"}).out,
+            formatted("transformer-mlir {}\nmodule made by by hand\n", version));
   expectContains(version, {"0.1.0 (commit "});
   EXPECT_EQ(runWith({"run", "--help"}).code, 0);
   expectError(runWith({}), {"no subcommand", "run, embed, bench, info, tokenize"});
