@@ -11,7 +11,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # What `ninja aarch64-runtime` has made, if anybody asked for it.
 install(CODE "
-  file(GLOB files ${PROJECT_BINARY_DIR}/runtime/aarch64/*.a
+  file(GLOB files ${PROJECT_BINARY_DIR}/runtime/aarch64/libtransformer_runtime*.a
+    ${PROJECT_BINARY_DIR}/runtime/aarch64/libutf8proc.a
     ${PROJECT_BINARY_DIR}/runtime/aarch64/transformer-run)
   file(INSTALL \${files} DESTINATION
     \${CMAKE_INSTALL_PREFIX}/${TRANSFORMER_INSTALL_RUNTIME}/aarch64 USE_SOURCE_PERMISSIONS)")
