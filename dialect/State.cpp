@@ -57,6 +57,6 @@ LogicalResult transformer::verifyStateArgument(FunctionOpInterface function, uns
 LogicalResult transformer::verifyStateResult(FunctionOpInterface function, unsigned result) {
   if (updatedArgument(function, result))
     return success();
-  return function->emitOpError() << "state \"" << stateOfResult(function, result)
-                                 << "\": result " << result << " updates no argument";
+  return function->emitOpError() << "state \"" << stateOfResult(function, result) << "\": result "
+                                 << result << " updates no argument";
 }

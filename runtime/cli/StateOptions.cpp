@@ -9,8 +9,9 @@
 namespace transformer::runtime {
 
 void addStateOptions(CLI::App &app, StateOptions &options, bool saves) {
-  app.add_option("--state-in", options.input,
-                 "Start from the state in this file, which --state-out has written (default: zeros)");
+  app.add_option(
+      "--state-in", options.input,
+      "Start from the state in this file, which --state-out has written (default: zeros)");
   app.add_option("--size", options.sizes,
                  "NAME=N: a size that the state leaves open, for example capacity=512")
       ->take_all();
