@@ -27,19 +27,34 @@ namespace path = llvm::sys::path;
 namespace {
 
 /// The stages that --emit can stop at, in order.
-enum class Stage { Dialect, Fused, Linalg, Tiled, Buffers, Llvm, LlvmIr, Asm, Object, Exe, Module };
+enum class Stage {
+  Dialect,
+  Fused,
+  Linalg,
+  Packed,
+  Tiled,
+  Buffers,
+  Llvm,
+  LlvmIr,
+  Asm,
+  Object,
+  Exe,
+  Module
+};
 
 llvm::Expected<Stage> stageOf(const CompileOptions &options) {
   if (options.emit.empty())
     return path::extension(options.output) == ".so" ? Stage::Module : Stage::Exe;
-  static constexpr const char *names[] = {"dialect", "fused", "linalg", "tiled", "buffers", "llvm",
-                                          "llvm-ir", "asm",   "object", "exe",   "module"};
+  static constexpr const char *names[] = {"dialect", "fused",   "linalg", "packed",
+                                          "tiled",   "buffers", "llvm",   "llvm-ir",
+                                          "asm",     "object",  "exe",    "module"};
   for (auto [i, name] : llvm::enumerate(names))
     if (options.emit == name)
       return static_cast<Stage>(i);
-  return createStringError("--emit " + options.emit +
-                           ": expected dialect, fused, linalg, tiled, buffers, llvm, llvm-ir, asm, "
-                           "object, exe or module");
+  return createStringError(
+      "--emit " + options.emit +
+      ": expected dialect, fused, linalg, packed, tiled, buffers, llvm, llvm-ir, asm, "
+      "object, exe or module");
 }
 
 llvm::Error checkOptions(const CompileOptions &options, Stage stage) {
@@ -169,7 +184,9 @@ llvm::Error lower(ModuleOp module, Stage last, const CpuTarget &target,
   if (last >= Stage::Fused)
     buildFusionPipeline(manager);
   if (last >= Stage::Linalg)
-    buildLinalgPipeline(manager, target);
+    buildLinalgPipeline(manager);
+  if (last >= Stage::Packed)
+    buildCpuPackPipeline(manager, target);
   if (last >= Stage::Tiled)
     buildCpuTilePipeline(manager, target);
   if (last >= Stage::Buffers)

@@ -1,6 +1,6 @@
 //===- Description.cpp - a module's description of itself -----------------===//
 #include "codegen/Description.h"
-#include "codegen/Flops.h"
+#include "codegen/analysis/Flops.h"
 #include "dialect/State.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,8 +1,8 @@
 //===- LowerModuleAbi.cpp - parameters and entries to the module ABI ------===//
 #include "codegen/Description.h"
 #include "codegen/Descriptor.h"
-#include "codegen/Flops.h"
 #include "codegen/Passes.h"
+#include "codegen/analysis/Flops.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -5,58 +5,41 @@
 
 include "mlir/Pass/PassBase.td"
 
-def EstimateSquares : Pass<"transformer-estimate-squares", "::mlir::ModuleOp"> {
-  let summary = "What linear layers read: mean squares of its features, from weights";
-  let description = [{
-    In front of each `linear` whose x comes from ops with weights of their own
-    stands a `transformer_kernel.estimated` that says how large the squares of
-    each feature of x are about:
-
-    | x | mean square of feature i |
-    |---|---|
-    | a norm | `gamma[i]^2 + beta[i]^2` |
-    | a linear layer of z | `sum over k of w[i, k]^2 squares(z)[k]`, if known, plus `bias[i]^2` |
-    | an activation of a variance v around b | half of v, plus `max(b, 0)^2`; tanh: `m / (1 + m)` of `m = v + b^2` |
-    | attention | of the values |
-    | an embedding | that of the table's columns |
-    | a sum | the sum of both |
-
-    Features are taken as independent; sums over weights are those of a sample
-    (`transformer_kernel.sample_squares`). A layer function gets the squares of
-    its rows as arguments, behind its own, where every caller can tell them; what
-    it returns is told from what it gets. All this depends on weights alone and
-    moves to load time with `transformer-hoist-parameters`. Anything else is not
-    known, and its reader is left as it is.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::transformer::kernel::KernelDialect"];
-}
-
 def ConvertTransformerToLinalg : Pass<"transformer-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower the transformer dialect to linalg and destination-style kernels";
   let description = [{
-    Every core op becomes linalg on tensors or one op of `transformer_kernel`.
+    Every core op becomes linalg on tensors or one op of `transformer_kernel`:
+    `linear` a `linalg.matmul` of zeros and the addition of its bias, activations
+    and arithmetic on tensors elementwise ops on scalars.
     `!transformer.sequences` becomes two tensors of `index`, the offsets of the
     sequences and the place of every packed row, and the length of a padded row.
-
-    `linear` reads its weight in panels `[N / NR][K][NR]`: a `linalg.pack` of the
-    weight (moved to load time by `transformer-hoist-parameters`), a contraction
-    over `[T, N / NR, NR, K]` and one elementwise epilogue that holds the bias
-    and, where the dialect shows them behind the linear, the activation and the
-    residual. The order of the contraction's sum depends on K alone. From
-    `winograd-least-k` on the panels go through `transformer_kernel.winograd_panels`, x
-    through `winograd_rows`, the contraction sums six products a step of which
-    four are two pairs, and the epilogue undoes the scales (`codegen/Winograd.h`).
+    Nothing here depends on a target.
 
     Composites must have been expanded. Fails, naming the op, if one of the
-    transformer dialect's computing ops is left.
+    transformer dialect's computing ops cannot be converted.
   }];
-  let options = [Option<"panelColumns", "panel-columns", "int64_t", "16",
-                        "Columns of a weight panel (NR): f32 elements in a row of the register tile">,
-                 Option<"winogradLeastK", "winograd-least-k", "int64_t", "0",
-                        "Least inputs K of linear layers by Winograd's inner product; 0: none">];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::kernel::KernelDialect"];
+}
+
+def FuseElementwise : Pass<"transformer-fuse-elementwise", "::mlir::ModuleOp"> {
+  let summary = "Fuse elementwise ops that read each other";
+  let description = [{
+    Upstream's elementwise fusion, where the first op has one reader that needs
+    each of its numbers once: a bias, an activation and a residual behind a matrix
+    product become one op. What is read once for every row (a bias that is
+    computed from parameters) stays on its own.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def NormInPlace : Pass<"transformer-norm-in-place", "::mlir::ModuleOp"> {
+  let summary = "Normalise rows where they stand";
+  let description = [{
+    A `transformer_kernel.layer_norm` that alone reads what an op before it has
+    written to memory of its own writes its result, or its sum, there.
+  }];
 }
 
 def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp"> {
@@ -91,6 +74,53 @@ def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp">
     body, a result that is no tensor, and a size that only the call computes.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def EstimateSquares : Pass<"transformer-cpu-estimate-squares", "::mlir::ModuleOp"> {
+  let summary = "What linear layers read: mean squares of its features, from weights";
+  let description = [{
+    In front of each `linalg.matmul` whose x comes from ops with weights of their
+    own stands a `transformer_kernel.estimated` that says how large the squares of
+    each feature of x are about:
+
+    | x | mean square of feature i |
+    |---|---|
+    | a norm | `gamma[i]^2 + beta[i]^2` |
+    | a product of z | `sum over k of w[i, k]^2 squares(z)[k]`, if known |
+    | an activation of a variance v around b | half of v, plus `max(b, 0)^2`; tanh: `m / (1 + m)` of `m = v + b^2` |
+    | attention | of the values |
+    | an embedding | that of the table's columns |
+    | a sum | the sum of both; a bias is its own mean |
+
+    Features are taken as independent; sums over weights are those of a sample
+    (`transformer_kernel.sample_squares`). A layer function gets the squares of
+    its rows as arguments, behind its own, where every caller can tell them; what
+    it returns is told from what it gets. All this depends on weights alone and
+    moves to load time with `transformer-hoist-parameters`. Anything else is not
+    known, and its reader is left as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
+}
+
+def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
+  let summary = "Matrix products on weights in panels, in the format that the target wants";
+  let description = [{
+    A `linalg.matmul` of zeros, rows `[T, K]` and a weight becomes a
+    `transformer_kernel.pack_weight` (moved to load time by
+    `transformer-hoist-parameters`), a contraction on panels over
+    `[T, N / NR, NR, steps]` and one elementwise epilogue, which holds the
+    elementwise op that alone read the product, if there is one. The order of the
+    contraction's sum depends on K alone.
+
+    What a step of the sum is, and what x and the weight become, is the format's
+    (`codegen/cpu/linear/LinearFormat.h`): one product (`f32`), or Winograd's inner
+    product (`winograd`), for which x goes through `winograd_rows` and
+    the epilogue undoes the scales.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"native\"", "Target whose description gives formats and panels">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
 }
 
 def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
@@ -128,11 +158,9 @@ def LowerPrepare : Pass<"transformer-cpu-lower-prepare", "::mlir::ModuleOp"> {
   let summary = "Prepare functions: destination passing, weights packed by a kernel";
   let description = [{
     The functions that `transformer.prepared` names take their result as an
-    argument. Every `linalg.pack` of a weight becomes
-    `transformer_kernel.pack_weight`, which takes the weights of a concatenation
-    one by one, like `winograd_scales`, and makes the zeros of a `tensor.pad`
-    itself; sinusoid tables become their kernel, other concatenations insertions;
-    elementwise ops are fused. Fails on a `linalg.pack` that does not make panels.
+    argument. `pack_weight`, where panels stay whole, and `winograd_scales` take the
+    weights of a concatenation one by one; sinusoid tables become their kernel,
+    other concatenations insertions; elementwise ops are fused.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::kernel::KernelDialect"];

@@ -7,6 +7,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -25,13 +26,21 @@ static void addCleanUp(OpPassManager &manager) {
   manager.addPass(createCSEPass());
 }
 
-void mlir::transformer::buildLinalgPipeline(OpPassManager &manager, const CpuTarget &target) {
-  if (target.winograd)
+void mlir::transformer::buildLinalgPipeline(OpPassManager &manager) {
+  manager.addPass(createConvertTransformerToLinalg());
+  manager.addPass(createFuseElementwise());
+  addCleanUp(manager);
+}
+
+void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, const CpuTarget &target) {
+  if (target.winograd) {
     manager.addPass(createEstimateSquares());
-  ConvertTransformerToLinalgOptions options;
-  options.panelColumns = target.linearColumns();
-  options.winogradLeastK = target.winograd ? target.winogradLeastK : 0;
-  manager.addPass(createConvertTransformerToLinalg(options));
+    manager.addPass(createConvertElementwiseToLinalgPass());
+  }
+  PackLinearOptions options;
+  options.arch = target.name;
+  manager.addPass(createPackLinear(options));
+  manager.addPass(createNormInPlace());
   manager.addPass(createPassDestinations());
   addCleanUp(manager);
   manager.addPass(createHoistParametersPass());
@@ -92,7 +101,8 @@ void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager, const CpuTa
 
 void mlir::transformer::buildCpuPipeline(OpPassManager &manager, const CpuTarget &target) {
   buildFusionPipeline(manager);
-  buildLinalgPipeline(manager, target);
+  buildLinalgPipeline(manager);
+  buildCpuPackPipeline(manager, target);
   buildCpuTilePipeline(manager, target);
   buildCpuBufferPipeline(manager, target);
   buildCpuLlvmPipeline(manager, target);
@@ -120,9 +130,11 @@ void registerPipeline(StringRef name, StringRef description,
 void mlir::transformer::registerCodegenPipelines() {
   registerTransformerCodegenPasses();
   registerEmitNestsPass();
-  registerPipeline("transformer-to-linalg-on-tensors",
-                   "fused dialect to linalg and kernels on tensors, weights prepared at load",
-                   buildLinalgPipeline);
+  PassPipelineRegistration<>("transformer-to-linalg-on-tensors",
+                             "fused dialect to linalg and kernels on tensors, for any target",
+                             buildLinalgPipeline);
+  registerPipeline("transformer-cpu-pack", "weights in panels, prepared at load",
+                   buildCpuPackPipeline);
   registerPipeline("transformer-cpu-tile", "linear layers to register tiles on vectors",
                    buildCpuTilePipeline);
   registerPipeline("transformer-cpu-to-buffers", "tensors to buffers, kernels to loop nests",

@@ -13,9 +13,12 @@ namespace mlir::transformer {
 
 /// The stages, in order. Each is a named pipeline of transformer-opt that runs
 /// on the result of the one before it; `transformer-to-cpu` runs all.
-/// `transformer-to-linalg-on-tensors`: linalg and kernels on tensors, the
-/// computations on weights moved to prepare functions.
-void buildLinalgPipeline(OpPassManager &manager, const CpuTarget &target);
+/// `transformer-to-linalg-on-tensors`: linalg and kernels on tensors, the same for
+/// every target.
+void buildLinalgPipeline(OpPassManager &manager);
+/// `transformer-cpu-pack`: weights in panels, computations on weights moved to
+/// prepare functions, results written where callers want them.
+void buildCpuPackPipeline(OpPassManager &manager, const CpuTarget &target);
 /// `transformer-cpu-tile`: register tiles on vectors, still tensors.
 void buildCpuTilePipeline(OpPassManager &manager, const CpuTarget &target);
 /// `transformer-cpu-to-buffers`: memrefs, loops and vectors, one arena a call.

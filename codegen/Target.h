@@ -38,12 +38,6 @@ struct CpuTarget {
   /// Rows of the register tile: accumulators, one row of the panel and a
   /// broadcast must fit the registers, without FMA also the products.
   int64_t tileRows() const { return vectorRegisters >= 32 ? 8 : hasFma ? 6 : 4; }
-
-  /// The register tile of linear layers, MR rows and NR columns. For Winograd's
-  /// inner product one vector wide: x is then added from memory, once a row, and
-  /// takes no register.
-  int64_t linearRows() const { return !winograd ? tileRows() : vectorRegisters >= 32 ? 16 : 8; }
-  int64_t linearColumns() const { return winograd ? vectorLanes : panelColumns(); }
 };
 
 /// The description of `arch`: "native", an x86-64 level ("x86-64", "x86-64-v2",

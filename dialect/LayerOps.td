@@ -128,22 +128,24 @@ def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm", [P
   let hasVerifier = 1;
 }
 
-def Transformer_ActivationOp : Transformer_Op<"activation", [Pure, SameOperandsAndResultType]> {
+def Transformer_ActivationOp
+    : Transformer_Op<"activation", !listconcat([Pure, SameOperandsAndResultType], ElementwiseMappable.traits)> {
   let summary = "an activation function, element by element";
   let description = [{
     relu: max(x, 0); gelu: x/2 (1 + erf(x / sqrt 2)); gelu_tanh:
     x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); silu: x / (1 + e^-x);
     quick_gelu: x / (1 + e^(-1.702 x)); tanh.
 
-    Shapes: any `[T, W]`, result the same.
+    Shapes: any `[T, W]`, result the same; a scalar or a vector inside of
+    elementwise ops.
 
     ```mlir
     %y = transformer.activation gelu %x : tensor<?x3072xf32>
     ```
     Source: Hendrycks and Gimpel 2016 (gelu, silu); transformers' ACT2FN.
   }];
-  let arguments = (ins Transformer_ActivationKindAttr:$kind, Transformer_Rows:$x);
-  let results = (outs Transformer_Rows:$result);
+  let arguments = (ins Transformer_ActivationKindAttr:$kind, Transformer_RowsOrScalar:$x);
+  let results = (outs Transformer_RowsOrScalar:$result);
   let assemblyFormat = "$kind $x attr-dict `:` type($x)";
   let hasCanonicalizer = 1;
 }

@@ -22,6 +22,9 @@ def Transformer_Rows : Type<
          CPred<"::llvm::cast<::mlir::RankedTensorType>($_self).getDimSize(1) > 0">]>,
     "2D tensor of f32 with a static width, not 0 ([tokens, width])", "::mlir::RankedTensorType">;
 
+/// All rows, or a number of them and vectors of numbers inside of elementwise ops.
+def Transformer_RowsOrScalar : AnyTypeOf<[Transformer_Rows, F32, VectorOfNonZeroRankOf<[F32]>]>;
+
 /// One integer a packed row: `[T]`.
 def Transformer_Ids : Type<TensorRankOf<[I64], [1]>.predicate,
     "1D tensor of i64 ([tokens])", "::mlir::RankedTensorType">;

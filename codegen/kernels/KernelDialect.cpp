@@ -44,7 +44,6 @@ KERNEL_EFFECTS(SinusoidalTableOp)
 KERNEL_EFFECTS(PackWeightOp)
 KERNEL_EFFECTS(SampleSquaresOp)
 KERNEL_EFFECTS(WinogradScalesOp)
-KERNEL_EFFECTS(WinogradPanelsOp)
 KERNEL_EFFECTS(WinogradRowsOp)
 #undef KERNEL_EFFECTS
 
@@ -169,7 +168,6 @@ void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry)
     PackWeightOp::attachInterface<KernelBufferization<PackWeightOp>>(*context);
     SampleSquaresOp::attachInterface<KernelBufferization<SampleSquaresOp>>(*context);
     WinogradScalesOp::attachInterface<KernelBufferization<WinogradScalesOp>>(*context);
-    WinogradPanelsOp::attachInterface<KernelBufferization<WinogradPanelsOp>>(*context);
     WinogradRowsOp::attachInterface<KernelBufferization<WinogradRowsOp>>(*context);
     CountTokensOp::attachInterface<CountTokensBufferization>(*context);
   });

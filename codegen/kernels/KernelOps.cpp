@@ -1,5 +1,5 @@
 //===- KernelOps.cpp - what a kernel's operands must be -------------------===//
-#include "codegen/Winograd.h"
+#include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/ModuleAbi.h"
@@ -284,20 +284,6 @@ LogicalResult WinogradScalesOp::verify() {
   if (getSquares())
     return verifyBuffer(*this, "squares", getSquares(), f32(*this), {k});
   return success();
-}
-
-LogicalResult WinogradPanelsOp::verify() {
-  if (failed(verifyKernel(*this, 1)) ||
-      failed(verifyBuffer(*this, "panels", getPanels(), f32(*this), {kAny, kAny, kAny})))
-    return failure();
-  auto type = cast<ShapedType>(getPanels().getType());
-  if (!type.hasStaticShape())
-    return emitOpError() << "expected panels of static sizes, found " << type;
-  if (failed(verifyBuffer(*this, "scales", getScales(), f32(*this), {type.getDimSize(1)})))
-    return failure();
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this),
-                      {type.getDimSize(0), winograd::steps(type.getDimSize(1)), winograd::kStep,
-                       type.getDimSize(2)});
 }
 
 LogicalResult WinogradRowsOp::verify() {

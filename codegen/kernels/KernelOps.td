@@ -160,7 +160,11 @@ def Kernel_PackWeightOp : Kernel_Op<"pack_weight", [AttrSizedOperandSegments]> {
     the last output. ins: one or more weights of one K, whose outputs follow
     each other (merged projections; each but the last has a whole number of
     panels); outs: `[P, K, NR]`, P panels for all outputs. With `scales` (`[K]`)
-    the panels go through `winograd_panels`; outs: `[P, S, 6, NR]`.
+    panels are for Winograd's inner product, `[P, S, 6, NR]` with
+    S = 1 + ceil(K / 6): row k divided by `scales[k]`, a power of two, columns then
+    scaled by a power of two to a root mean square in [1, 2), behind a step that
+    holds the inverse scales of the columns and what the pairs of weights correct
+    (`codegen/cpu/linear/Winograd.h`).
   }];
   let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Variadic<Kernel_Buffer>:$outs,
                        Transformer_WeightLayoutAttr:$layout);
@@ -216,26 +220,12 @@ def Kernel_WinogradScalesOp : Kernel_Op<"winograd_scales", [AttrSizedOperandSegm
   let assemblyFormat = "$layout `ins` `(` $weights `)` (`squares` `(` $squares^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def Kernel_WinogradPanelsOp : Kernel_Op<"winograd_panels"> {
-  let summary = "weight panels for Winograd's inner product";
-  let description = [{
-    Row k divided by `scales[k]`, a power of two, columns then scaled by a power
-    of two to a root mean square in [1, 2), behind a step that holds the inverse
-    scales of the columns and what the pairs of weights correct
-    (`codegen/Winograd.h`). ins: panels `[P, K, NR]`, scales `[K]`; outs:
-    `[P, S, 6, NR]` with S = 1 + ceil(K / 6). `transformer-cpu-lower-prepare` makes
-    it part of the `pack_weight` before it.
-  }];
-  let arguments = (ins Kernel_Buffer:$panels, Kernel_Buffer:$scales, Variadic<Kernel_Buffer>:$outs);
-  let assemblyFormat = "`ins` `(` $panels `,` $scales `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
-}
-
 def Kernel_WinogradRowsOp : Kernel_Op<"winograd_rows"> {
   let summary = "rows for Winograd's inner product";
   let description = [{
     Feature k multiplied by `scales[k]`, a power of two, every row then scaled by
     a power of two to a root mean square in [1, 2), behind a step that holds what
-    the pairs of x correct (`codegen/Winograd.h`). A row's result depends on that
+    the pairs of x correct (`codegen/cpu/linear/Winograd.h`). A row's result depends on that
     row and the scales alone; one with a NaN or an infinity becomes NaN. ins: x
     `[T, K]`, scales `[K]`; outs: `[T, S, 6]` with S = 1 + ceil(K / 6), and the
     inverse scales of the rows, each as a vector: `[T, NR]`.

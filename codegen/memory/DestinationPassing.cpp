@@ -48,31 +48,33 @@ bool mlir::transformer::hasOneReader(Value value) {
   return readers.size() == 1;
 }
 
-bool mlir::transformer::writeInto(func::FuncOp function, Value value, Value destination) {
+bool mlir::transformer::writeInto(func::FuncOp function, OpOperand &use, Value destination) {
+  Value value = use.get();
   Operation *op = value.getDefiningOp();
-  if (!op || !hasOneReader(value))
-    return false;
-  if (isa<tensor::EmptyOp, bufferization::AllocTensorOp>(op)) {
-    value.replaceAllUsesWith(destination);
-    op->erase();
+  if (isa_and_nonnull<tensor::EmptyOp, bufferization::AllocTensorOp>(op)) {
+    use.set(destination);
+    if (op->use_empty())
+      op->erase();
     return true;
   }
+  if (!op || !hasOneReader(value))
+    return false;
   if (auto call = dyn_cast<func::CallOp>(op))
-    return writeInto(function,
-                     call.getOperand(destinationOf(call, cast<OpResult>(value).getResultNumber())),
-                     destination);
+    return writeInto(
+        function, call->getOpOperand(destinationOf(call, cast<OpResult>(value).getResultNumber())),
+        destination);
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return writeInto(function, insert.getDest(), destination);
+    return writeInto(function, insert.getDestMutable(), destination);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
     Value reshaped = undoReshape(function, op, destination);
-    if (reshaped && writeInto(function, op->getOperand(0), reshaped))
+    if (reshaped && writeInto(function, op->getOpOperand(0), reshaped))
       return true;
     if (reshaped)
       reshaped.getDefiningOp()->erase();
     return false;
   }
   if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
-    return writeInto(function, dps.getTiedOpOperand(cast<OpResult>(value))->get(), destination);
+    return writeInto(function, *dps.getTiedOpOperand(cast<OpResult>(value)), destination);
   return false;
 }
 
@@ -115,7 +117,7 @@ void mlir::transformer::addDestinations(func::FuncOp function) {
     Value destination = function.getArgument(last);
     Value value = result.get();
     bool returnedOnce = llvm::count(ret.getOperands(), value) == 1;
-    if (!returnedOnce || !writeInto(function, value, destination))
+    if (!returnedOnce || !writeInto(function, result, destination))
       result.set(linalg::CopyOp::create(b, value.getLoc(), value, destination).getResult(0));
   }
 }

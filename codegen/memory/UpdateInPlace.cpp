@@ -86,7 +86,7 @@ void mlir::transformer::updateInPlace(func::FuncOp function, OpOperand &result,
   if (replaceDestination(value, state))
     return;
   if (first && returnedOnce && isReadBefore(state, first, state) &&
-      writeInto(function, value, state))
+      writeInto(function, result, state))
     return;
   OpBuilder b(result.getOwner());
   result.set(linalg::CopyOp::create(b, value.getLoc(), value, state).getResult(0));

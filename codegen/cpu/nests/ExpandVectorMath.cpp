@@ -19,6 +19,7 @@ Emitter functionEmitter(Operation *op) {
       .Case([](math::Exp2Op) { return emitExp2; })
       .Case([](math::TanhOp) { return emitTanh; })
       .Case([](math::ErfOp) { return emitErf; })
+      .Case([](ActivationOp activation) { return activationEmitter(activation.getKind()); })
       .Default(nullptr);
 }
 

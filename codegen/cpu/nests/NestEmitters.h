@@ -20,7 +20,6 @@ void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
 void emitPackWeight(Emit &b, kernel::PackWeightOp op);
 void emitSampleSquares(Emit &b, kernel::SampleSquaresOp op);
 void emitWinogradScales(Emit &b, kernel::WinogradScalesOp op);
-void emitWinogradPanels(Emit &b, kernel::WinogradPanelsOp op);
 void emitWinogradRows(Emit &b, kernel::WinogradRowsOp op);
 
 } // namespace mlir::transformer

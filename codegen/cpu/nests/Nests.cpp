@@ -50,7 +50,6 @@ LogicalResult transformer::emitKernelNests(Operation *root, const CpuTarget &tar
             .Case([&](kernel::PackWeightOp o) { return emitPackWeight(b, o), success(); })
             .Case([&](kernel::SampleSquaresOp o) { return emitSampleSquares(b, o), success(); })
             .Case([&](kernel::WinogradScalesOp o) { return emitWinogradScales(b, o), success(); })
-            .Case([&](kernel::WinogradPanelsOp o) { return emitWinogradPanels(b, o), success(); })
             .Case([&](kernel::WinogradRowsOp o) { return emitWinogradRows(b, o), success(); })
             .Default([](Operation *o) { return o->emitOpError("has no loop nest on a CPU"); });
     if (failed(known))

@@ -6,7 +6,7 @@
 // product the panel is then scaled where it stands, in the cache.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/Winograd.h"
+#include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"

@@ -302,20 +302,20 @@ Group transformer::emitRelu(ImplicitLocOpBuilder &b, ValueRange x) {
   return Math(b, x).max(0.0, x);
 }
 
-Value transformer::emitActivation(ImplicitLocOpBuilder &b, ActivationKind kind, Value x) {
+ActivationEmitter transformer::activationEmitter(ActivationKind kind) {
   switch (kind) {
   case ActivationKind::Relu:
-    return emitRelu(b, x).front();
+    return emitRelu;
   case ActivationKind::Gelu:
-    return emitGeluErf(b, x).front();
+    return emitGeluErf;
   case ActivationKind::GeluTanh:
-    return emitGeluTanh(b, x).front();
+    return emitGeluTanh;
   case ActivationKind::Silu:
-    return emitSilu(b, x).front();
+    return emitSilu;
   case ActivationKind::QuickGelu:
-    return emitQuickGelu(b, x).front();
+    return emitQuickGelu;
   case ActivationKind::Tanh:
-    return emitTanh(b, x).front();
+    return emitTanh;
   }
   llvm_unreachable("an activation without a formula");
 }

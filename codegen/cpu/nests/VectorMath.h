@@ -52,11 +52,12 @@ Group emitSilu(ImplicitLocOpBuilder &b, ValueRange x);
 Group emitQuickGelu(ImplicitLocOpBuilder &b, ValueRange x);
 Group emitRelu(ImplicitLocOpBuilder &b, ValueRange x);
 
-/// The activation of one value.
-Value emitActivation(ImplicitLocOpBuilder &b, ActivationKind kind, Value x);
+/// The one of them that an activation is.
+using ActivationEmitter = Group (*)(ImplicitLocOpBuilder &, ValueRange);
+ActivationEmitter activationEmitter(ActivationKind kind);
 
-/// Rewrites math.exp, math.exp2, math.tanh and math.erf on f32 scalars and
-/// vectors of f32 under `root` to the functions above.
+/// Rewrites math.exp, math.exp2, math.tanh, math.erf and activations on f32 scalars
+/// and vectors of f32 under `root` to the functions above.
 LogicalResult expandVectorMath(Operation *root);
 
 } // namespace mlir::transformer

@@ -7,7 +7,7 @@
 // other core has just written.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/Winograd.h"
+#include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -276,23 +276,6 @@ private:
 void transformer::scaleWinogradPanel(Emit &b, Value panels, Value scales, Value at) {
   for (int64_t column = 0; column < rowWidth(panels); column += b.lanes())
     PanelScaler(b, panels, scales, at, b.index(column)).emit();
-}
-
-/// Where the panels were not packed for it alone.
-void transformer::emitWinogradPanels(Emit &b, kernel::WinogradPanelsOp op) {
-  Value source = op.getPanels(), scales = op.getScales();
-  Value panels = memref::CollapseShapeOp::create(b, op.getOuts()[0],
-                                                 ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
-  int64_t count = cast<MemRefType>(source.getType()).getDimSize(0), columns = rowWidth(source);
-  std::string k = std::to_string(rowWidth(scales));
-  Work work{"winograd_panels " + k, "K=" + k, {}};
-  work.fixedBytes = 2 * count * rowWidth(scales) * rowBytes(columns);
-  b.parallel(work, {}, b.index(count), [&](Value panel) {
-    b.forEach(b.index(0), b.index(rowWidth(scales)), 1, [&](Value row) {
-      copyRow(b, columns, source, {panel, row}, panels, {panel, b.add(row, winograd::kStep)});
-    });
-    scaleWinogradPanel(b, panels, scales, panel);
-  });
 }
 
 void transformer::emitWinogradRows(Emit &b, kernel::WinogradRowsOp op) {

@@ -8,7 +8,7 @@ namespace mlir::transformer {
 
 /// Scales panel `at` of `panels` `[P, 6 S, NR]`, whose rows 6 .. 5 + K hold
 /// weights, by `scales` `[K]` and its columns' sizes, and writes the rows before and
-/// behind them (codegen/Winograd.h).
+/// behind them (codegen/cpu/linear/Winograd.h).
 void scaleWinogradPanel(Emit &b, Value panels, Value scales, Value at);
 
 } // namespace mlir::transformer

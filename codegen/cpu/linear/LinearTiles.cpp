@@ -1,5 +1,5 @@
 //===- LinearTiles.cpp - what the passes that tile linear layers share ----===//
-#include "codegen/cpu/LinearTiles.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -20,8 +20,8 @@ int64_t transformer::stepsOf(linalg::GenericOp contraction) {
   return cast<RankedTensorType>(rowsOf(contraction).getType()).getDimSize(1);
 }
 
-int64_t transformer::productsOfStep(linalg::GenericOp contraction) {
-  return contraction.getNumDpsInputs() / 2;
+const transformer::LinearFormat &transformer::formatOf(linalg::GenericOp contraction) {
+  return *linearFormatNamed(contraction->getAttrOfType<StringAttr>(kContractionAttr));
 }
 
 Value transformer::rowsOf(linalg::GenericOp contraction) { return contraction.getInputs().front(); }

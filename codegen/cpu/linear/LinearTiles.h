@@ -1,19 +1,21 @@
 //===- LinearTiles.h - what the passes that tile linear layers share ------===//
-#ifndef CODEGEN_CPU_LINEARTILES_H
-#define CODEGEN_CPU_LINEARTILES_H
+#ifndef CODEGEN_CPU_LINEAR_LINEARTILES_H
+#define CODEGEN_CPU_LINEAR_LINEARTILES_H
 
+#include "codegen/cpu/linear/LinearFormat.h"
+#include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::transformer {
 
-/// The ops under `root` that carry the unit attribute `name`.
+/// The ops under `root` that carry the attribute `name`.
 SmallVector<linalg::GenericOp> marked(Operation *root, StringRef name);
 
-/// Steps of the sums of a contraction of x `[m, k]`, or `[m, k, products]`, and
-/// how many products a step sums.
+/// The format that a contraction is marked with.
+const LinearFormat &formatOf(linalg::GenericOp contraction);
+/// Steps of its sums: of x `[m, steps]`, or `[m, steps, products]`.
 int64_t stepsOf(linalg::GenericOp contraction);
-int64_t productsOfStep(linalg::GenericOp contraction);
 /// The inputs of a contraction: as many times x as a step has products, then as
 /// often the panels.
 Value rowsOf(linalg::GenericOp contraction);
@@ -24,4 +26,4 @@ LogicalResult canonicalizeTiles(ModuleOp module);
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_CPU_LINEARTILES_H
+#endif // CODEGEN_CPU_LINEAR_LINEARTILES_H

@@ -1,7 +1,7 @@
 //===- SumInBlocks.cpp - sums over k as sums of sums ----------------------===//
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
-#include "codegen/Winograd.h"
+#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/Winograd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"

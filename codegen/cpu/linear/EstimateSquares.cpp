@@ -3,6 +3,7 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -20,10 +21,10 @@ using namespace mlir::transformer;
 namespace {
 
 /// Of each feature, `[K]` f32: the variance (or the mean square, where the mean is
-/// not known) and the mean; a null mean is 0, a null variance is not known.
+/// not known) and the mean. What is null is 0; if both are, nothing is known.
 struct Moments {
   Value variance, mean;
-  explicit operator bool() const { return !!variance; }
+  explicit operator bool() const { return variance || mean; }
 };
 
 class Estimator {
@@ -33,15 +34,18 @@ public:
   }
 
   /// Mean squares of the columns of `rows`; null where they are not known.
-  Value squares(Value rows) {
-    Moments moments = momentsOf(rows);
-    if (!moments || !moments.mean)
-      return moments.variance;
-    setInsertionPointAfter({rows, moments.variance, moments.mean});
-    return add(moments.variance, square(moments.mean));
-  }
+  Value squares(Value rows) { return squares(rows, momentsOf(rows)); }
 
 private:
+  /// Emitted behind `at`, whose moments they may be, or those of something it is made from.
+  Value squares(Value at, Moments moments) {
+    if (!moments.mean)
+      return moments.variance;
+    setInsertionPointAfter({at, moments.variance, moments.mean});
+    Value ofMean = square(moments.mean);
+    return moments.variance ? add(moments.variance, ofMean) : ofMean;
+  }
+
   Moments momentsOf(Value rows) {
     auto [it, isNew] = known.try_emplace(rows); // what is under way is not known: recursion ends
     if (!isNew)
@@ -54,57 +58,81 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(rows))
       return ofArgument(argument);
     return llvm::TypeSwitch<Operation *, Moments>(rows.getDefiningOp())
-        .Case([&](LayerNormOp op) { return ofNorm(op); })
-        .Case([&](EmbeddingLayerNormOp op) { return ofNorm(op); })
-        .Case([&](ResidualLayerNormOp op) {
-          return rows == op.getResult() ? ofNorm(op) : ofSum(rows, op.getX(), op.getResidual());
+        .Case([&](kernel::LayerNormOp op) {
+          return rows == op->getResult(0)
+                     ? ofNorm(rows, op.getGamma(), op.getBeta())
+                     : ofSum(rows, momentsOf(op.getX()), momentsOf(op.getResidual().front()));
         })
-        .Case([&](arith::AddFOp op) { return ofSum(rows, op.getLhs(), op.getRhs()); })
-        .Case([&](LinearOp op) { return ofLinear(op); })
-        .Case([&](SplitOp op) { return ofSplit(op, cast<OpResult>(rows).getResultNumber()); })
-        .Case([&](ActivationOp op) { return ofActivation(op); })
-        .Case([&](AttentionOp op) { return momentsOf(op.getV()); })
-        .Case([&](FirstTokenOp op) { return momentsOf(op.getX()); })
-        .Case([&](EmbeddingOp op) { return ofEmbedding(op); })
+        .Case([&](kernel::EmbeddingOp op) { return ofEmbedding(op); })
+        .Case([&](linalg::MatmulOp op) { return ofProduct(op); })
+        .Case([&](linalg::GenericOp op) { return ofElementwise(op); })
+        .Case([&](tensor::ExtractSliceOp op) { return ofColumns(op); })
+        .Case([&](tensor::CastOp op) { return momentsOf(op.getSource()); })
+        .Case([&](kernel::AttentionOp op) { return momentsOf(op.getV()); })
+        .Case([&](kernel::FirstTokenOp op) { return momentsOf(op.getX()); })
         .Case([](kernel::EstimatedOp op) { return Moments{op.getSquares(), {}}; })
         .Case([&](func::CallOp op) { return ofCall(op, cast<OpResult>(rows).getResultNumber()); })
         .Default([](Operation *) { return Moments(); });
   }
 
-  template <typename OpTy> Moments ofNorm(OpTy op) {
-    setInsertionPointAfter({op.getResult()});
-    return {square(op.getGamma()), op.getBeta()};
+  Moments ofNorm(Value rows, Value gamma, Value beta) {
+    setInsertionPointAfter({rows, gamma, beta});
+    return {square(gamma), beta};
   }
 
-  Moments ofSum(Value sum, Value x, Value y) {
-    Moments a = momentsOf(x), b = momentsOf(y);
-    if (!a || !b)
+  Moments ofSum(Value at, Moments x, Moments y) {
+    if (!x || !y)
       return {};
-    setInsertionPointAfter({sum, a.variance, b.variance, a.mean, b.mean});
-    Value mean = a.mean && b.mean ? add(a.mean, b.mean) : a.mean ? a.mean : b.mean;
-    return {add(a.variance, b.variance), mean};
+    setInsertionPointAfter({at, x.variance, y.variance, x.mean, y.mean});
+    auto sum = [&](Value u, Value v) { return u && v ? add(u, v) : u ? u : v; };
+    return {sum(x.variance, y.variance), sum(x.mean, y.mean)};
   }
 
-  Moments ofLinear(LinearOp op) {
-    Value ofX = squares(op.getX());
+  Moments ofProduct(linalg::MatmulOp op) {
+    Value x = op.getInputs()[0], weight = op.getInputs()[1];
+    auto type = dyn_cast<RankedTensorType>(weight.getType());
+    Value ofX = type && type.hasStaticShape() ? squares(x) : Value();
     if (!ofX)
       return {};
-    setInsertionPointAfter({op.getResult(), ofX});
-    int64_t outputs = op.getLayout() == WeightLayout::OutIn ? 0 : 1;
-    Value mean = sample(op.getWeight(), ofX, outputs);
-    return {multiply(mean, double(widthOf(op.getX()))), op.getBias()};
+    setInsertionPointAfter({op->getResult(0), ofX});
+    AffineMap map = op.getIndexingMapsArray()[1];
+    int64_t outputs = map.getResult(0) == b.getAffineDimExpr(1) ? 0 : 1;
+    return {multiply(sample(weight, ofX, outputs), double(widthOf(x))), {}};
   }
 
-  Moments ofSplit(SplitOp op, unsigned index) {
-    Moments all = momentsOf(op.getX());
-    if (!all)
+  /// Goes through the body, one number of a row.
+  Moments ofElementwise(linalg::GenericOp op) {
+    Value rows = op->getResult(0);
+    if (op->getNumResults() != 1 || op.getNumLoops() != 2 || op.getNumParallelLoops() != 2 ||
+        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
       return {};
-    setInsertionPointAfter({op.getResult(index), all.variance, all.mean});
-    int64_t column = 0;
-    for (Value before : op.getResults().take_front(index))
-      column += widthOf(before);
-    OpFoldResult first = b.getIndexAttr(column), step = b.getIndexAttr(1);
-    OpFoldResult width = b.getIndexAttr(widthOf(op.getResult(index)));
+    DenseMap<Value, Moments> scalars;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      Moments &moments = scalars[op.getMatchingBlockArgument(input)];
+      if (map.isIdentity())
+        moments = momentsOf(input->get());
+      else if (map.getNumResults() == 1 && map.getResult(0) == b.getAffineDimExpr(1))
+        moments = {{}, input->get()}; // the same in every row
+    }
+    for (Operation &inner : op.getBody()->without_terminator()) {
+      if (auto sum = dyn_cast<arith::AddFOp>(inner))
+        scalars[sum] = ofSum(rows, scalars.lookup(sum.getLhs()), scalars.lookup(sum.getRhs()));
+      else if (auto activation = dyn_cast<ActivationOp>(inner))
+        scalars[activation] =
+            ofActivation(rows, activation.getKind(), scalars.lookup(activation.getX()));
+    }
+    return scalars.lookup(op.getBody()->getTerminator()->getOperand(0));
+  }
+
+  Moments ofColumns(tensor::ExtractSliceOp op) {
+    Moments all = op.getSourceType().getRank() == 2 ? momentsOf(op.getSource()) : Moments();
+    if (!all || op.getType().getRank() != 2 || op.isDynamicOffset(1) ||
+        op.getStaticStrides()[1] != 1)
+      return {};
+    setInsertionPointAfter({op.getResult(), all.variance, all.mean});
+    OpFoldResult first = op.getMixedOffsets()[1], width = op.getMixedSizes()[1];
+    OpFoldResult step = b.getIndexAttr(1);
     auto part = [&](Value of) -> Value {
       return of ? tensor::ExtractSliceOp::create(b, of, first, width, step) : Value();
     };
@@ -113,24 +141,28 @@ private:
 
   /// Of rectifiers about that of max(x, 0) around 0; more than it is where few x are
   /// positive, which is the safe side: what is rare can be large.
-  Moments ofActivation(ActivationOp op) {
-    Moments moments = momentsOf(op.getX());
+  Moments ofActivation(Value at, ActivationKind kind, Moments moments) {
     if (!moments)
       return {};
-    Value all = op.getKind() == ActivationKind::Tanh ? squares(op.getX()) : Value();
-    setInsertionPointAfter({op.getResult(), moments.variance, moments.mean, all});
+    Value all = kind == ActivationKind::Tanh ? squares(at, moments) : Value();
+    setInsertionPointAfter({at, moments.variance, moments.mean, all});
     if (all)
       return {arith::DivFOp::create(b, all, add(all, constant(all, 1))), {}};
     Value mean = moments.mean
                      ? arith::MaximumFOp::create(b, moments.mean, constant(moments.mean, 0))
                      : Value();
-    return {multiply(moments.variance, 0.5), mean};
+    return {moments.variance ? multiply(moments.variance, 0.5) : Value(), mean};
   }
 
   /// Over the mean square of their row: rows are scaled, so only ratios matter.
-  Moments ofEmbedding(EmbeddingOp op) {
-    setInsertionPointAfter({op.getResult()});
-    return {sample(op.getTable(), {}, 1), {}};
+  Moments ofEmbedding(kernel::EmbeddingOp op) {
+    Value rows = op->getResult(0);
+    if (!op.getNorm().empty())
+      return ofNorm(rows, op.getNorm()[0], op.getNorm()[1]);
+    if (op.getTables().size() != 1)
+      return {};
+    setInsertionPointAfter({rows});
+    return {sample(op.getTables().front(), {}, 1), {}};
   }
 
   /// A new argument of a layer, if every caller knows what to pass.
@@ -223,16 +255,15 @@ struct EstimateSquaresPass : mlir::transformer::impl::EstimateSquaresBase<Estima
   using Base::Base;
   void runOnOperation() override {
     Estimator estimator(getOperation());
-    SmallVector<LinearOp> linears;
-    getOperation().walk([&](LinearOp op) { linears.push_back(op); });
-    for (LinearOp op : linears) {
-      Value squares = estimator.squares(op.getX());
+    SmallVector<linalg::MatmulOp> products;
+    getOperation().walk([&](linalg::MatmulOp op) { products.push_back(op); });
+    for (linalg::MatmulOp op : products) {
+      Value x = op.getInputs()[0], squares = estimator.squares(x);
       if (!squares)
         continue;
       OpBuilder b(op);
-      op.getXMutable().assign(
-          kernel::EstimatedOp::create(b, op.getLoc(), op.getX().getType(), op.getX(), squares)
-              .getResult());
+      op->setOperand(
+          0, kernel::EstimatedOp::create(b, op.getLoc(), x.getType(), x, squares).getResult());
     }
   }
 };

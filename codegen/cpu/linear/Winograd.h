@@ -1,6 +1,6 @@
 //===- Winograd.h - inner products on multiply-adds and additions ---------===//
-#ifndef CODEGEN_WINOGRAD_H
-#define CODEGEN_WINOGRAD_H
+#ifndef CODEGEN_CPU_LINEAR_WINOGRAD_H
+#define CODEGEN_CPU_LINEAR_WINOGRAD_H
 
 #include "llvm/Support/MathExtras.h"
 #include <cstdint>
@@ -50,4 +50,4 @@ inline int64_t steps(int64_t k) { return 1 + llvm::divideCeil(k, kStep); }
 
 } // namespace mlir::transformer::winograd
 
-#endif // CODEGEN_WINOGRAD_H
+#endif // CODEGEN_CPU_LINEAR_WINOGRAD_H

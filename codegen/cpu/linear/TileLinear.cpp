@@ -1,8 +1,6 @@
 //===- TileLinear.cpp - linear layers to register tiles -------------------===//
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
-#include "codegen/Winograd.h"
-#include "codegen/cpu/LinearTiles.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -85,17 +83,18 @@ private:
   LogicalResult tileTasks(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp epilogue : marked(module, kEpilogueAttr)) {
-      auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+      linalg::GenericOp contraction = contractionOf(epilogue);
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
-      int64_t products = productsOfStep(contraction), k = products * stepsOf(contraction);
+      const LinearFormat &format = formatOf(contraction);
       auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
-      auto loops = fuseTile(rewriter, epilogue,
-                            {rowBlock(rewriter, epilogue, kBlock(k, products)),
-                             rewriter.getIndexAttr(std::min(panelBlock(k), type.getDimSize(1))),
-                             rewriter.getIndexAttr(0)},
-                            {}, /*parallel=*/true);
+      auto loops =
+          fuseTile(rewriter, epilogue,
+                   {rowBlock(rewriter, epilogue, format, blockOfK(contraction)),
+                    rewriter.getIndexAttr(std::min(panelBlock(contraction), type.getDimSize(1))),
+                    rewriter.getIndexAttr(0)},
+                   {}, /*parallel=*/true);
       if (failed(loops))
         return failure();
       if (work)
@@ -106,8 +105,9 @@ private:
 
   /// Rows of a task: at most those whose inputs take half of the second-level
   /// cache, and equal shares of the rows that there are.
-  OpFoldResult rowBlock(IRRewriter &rewriter, linalg::GenericOp epilogue, int64_t k) const {
-    int64_t tile = target.linearRows();
+  OpFoldResult rowBlock(IRRewriter &rewriter, linalg::GenericOp epilogue,
+                        const LinearFormat &format, int64_t k) const {
+    int64_t tile = format.tileRows(target);
     int64_t most = std::max(target.l2Bytes / 2 / (4 * k) / tile, int64_t(2)) * tile;
     rewriter.setInsertionPoint(epilogue);
     ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
@@ -122,9 +122,13 @@ private:
   }
   /// Panels of a task: few, so that threads end together, but enough for a task
   /// to be long beside what handing it out costs.
-  int64_t panelBlock(int64_t k) const {
+  int64_t panelBlock(linalg::GenericOp contraction) const {
     constexpr int64_t leastBytes = 32 << 10; // about 2 us of reading
-    return llvm::divideCeil(leastBytes, 4 * k * target.linearColumns());
+    return llvm::divideCeil(leastBytes, panelBytes(contraction));
+  }
+  static int64_t panelBytes(linalg::GenericOp contraction) {
+    auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
+    return type.getNumElements() / type.getDimSize(0) * type.getElementTypeBitWidth() / 8;
   }
 
   /// How many of k a task goes through before it turns to its next rows, a
@@ -132,13 +136,13 @@ private:
   /// meanwhile leave half of the second-level cache to the rows; else equal shares
   /// so short that current and next block take a fifth (longer and shorter ones
   /// were measured slower).
-  int64_t kBlock(int64_t k, int64_t productsOfStep) const {
-    int64_t panelBytes = 4 * k * target.linearColumns();
-    if (panelBytes <= target.l2Bytes / 4)
+  int64_t blockOfK(linalg::GenericOp contraction) const {
+    const LinearFormat &format = formatOf(contraction);
+    int64_t k = format.products() * stepsOf(contraction), bytes = panelBytes(contraction);
+    if (bytes <= target.l2Bytes / 4)
       return k;
-    int64_t share = llvm::divideCeil(k, llvm::divideCeil(panelBytes, target.l2Bytes / 10));
-    return llvm::alignTo(share,
-                         productsOfStep == 1 ? kSumSteps : winograd::kSumSteps * winograd::kStep);
+    int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.l2Bytes / 10));
+    return llvm::alignTo(share, format.sumSteps() * format.products());
   }
 
   /// Contractions over a long k: all blocks but the last become a loop that adds
@@ -147,8 +151,8 @@ private:
   LogicalResult blockK(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp contraction : marked(module, kContractionAttr)) {
-      int64_t steps = stepsOf(contraction), products = productsOfStep(contraction);
-      int64_t block = kBlock(products * steps, products) / products;
+      int64_t steps = stepsOf(contraction), products = formatOf(contraction).products();
+      int64_t block = blockOfK(contraction) / products;
       int64_t last = (steps - 1) / block * block;
       if (last == 0)
         continue;
@@ -190,8 +194,9 @@ private:
       return tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
     };
     Value x = slice(rowsOf(contraction)), panels = slice(panelsOf(contraction));
-    SmallVector<Value> operands(productsOfStep(contraction), x);
-    operands.append(productsOfStep(contraction), panels);
+    int64_t products = formatOf(contraction).products();
+    SmallVector<Value> operands(products, x);
+    operands.append(products, panels);
     operands.push_back(sums);
     return cast<linalg::GenericOp>(
         mlir::clone(b, contraction, contraction->getResultTypes(), operands));
@@ -210,17 +215,17 @@ private:
     return success();
   }
 
-  /// Register tiles of tileRows rows by one panel: panels outside, rows inside.
+  /// Register tiles of the format's rows by one panel: panels outside, rows inside.
   LogicalResult tileRegisters(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
     for (linalg::GenericOp root : roots(module)) {
       SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
       std::swap(order[0], order[1]);
-      auto loops = fuseTile(rewriter, root, sizes(rewriter, {target.linearRows(), 1}), order,
-                            /*parallel=*/false);
+      int64_t rows = formatOf(contractionOf(root)).tileRows(target);
+      auto loops = fuseTile(rewriter, root, sizes(rewriter, {rows, 1}), order, /*parallel=*/false);
       if (failed(loops))
         return failure();
-      rowLoops.push_back(cast<scf::ForOp>(loops->back().getOperation()));
+      rowLoops.push_back({cast<scf::ForOp>(loops->back().getOperation()), rows});
     }
     return success();
   }
@@ -232,24 +237,29 @@ private:
     return found;
   }
 
+  static linalg::GenericOp contractionOf(linalg::GenericOp root) {
+    if (root->hasAttr(kContractionAttr))
+      return root;
+    return root.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+  }
+
   /// Rows left over: tiles of half the rows, and so on down to one.
   LogicalResult tileRemainders(ModuleOp module) {
     IRRewriter rewriter(module.getContext());
-    for (int64_t rows = target.linearRows(); rows > 1; rows = nextRows(rows)) {
-      SmallVector<scf::ForOp> next;
-      for (scf::ForOp loop : rowLoops) {
-        FailureOr<scf::ForOp> rest = splitOffRest(rewriter, loop, rows);
-        if (failed(rest))
-          continue; // a static number of rows that the step divides
-        for (linalg::GenericOp root : roots(*rest)) {
-          auto loops = fuseTile(rewriter, root, sizes(rewriter, {nextRows(rows)}), {},
-                                /*parallel=*/false);
-          if (failed(loops))
-            return failure();
-          next.push_back(cast<scf::ForOp>(loops->front().getOperation()));
-        }
+    while (!rowLoops.empty()) {
+      auto [loop, rows] = rowLoops.pop_back_val();
+      if (rows == 1)
+        continue;
+      FailureOr<scf::ForOp> rest = splitOffRest(rewriter, loop, rows);
+      if (failed(rest))
+        continue; // a static number of rows that the step divides
+      for (linalg::GenericOp root : roots(*rest)) {
+        int64_t next = nextRows(rows);
+        auto loops = fuseTile(rewriter, root, sizes(rewriter, {next}), {}, /*parallel=*/false);
+        if (failed(loops))
+          return failure();
+        rowLoops.push_back({cast<scf::ForOp>(loops->front().getOperation()), next});
       }
-      rowLoops = next;
     }
     return canonicalizeTiles(module);
   }
@@ -320,7 +330,7 @@ private:
   }
 
   CpuTarget target;
-  SmallVector<scf::ForOp> rowLoops;
+  SmallVector<std::pair<scf::ForOp, int64_t>> rowLoops; // and the rows of a full tile
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 //===- Flops.h - floating point operations of an entry point --------------===//
-#ifndef CODEGEN_FLOPS_H
-#define CODEGEN_FLOPS_H
+#ifndef CODEGEN_ANALYSIS_FLOPS_H
+#define CODEGEN_ANALYSIS_FLOPS_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -10,6 +10,10 @@ namespace mlir::transformer {
 /// docs/module-abi.md.
 inline constexpr llvm::StringLiteral kFlopsAttr = "transformer.flops";
 
+/// Marks linears on one row a sequence instead of one a token, and the products that
+/// they become.
+inline constexpr llvm::StringLiteral kPerSequenceAttr = "transformer.per_sequence";
+
 /// Counts the matrix products of every entry point of a module of core ops, per
 /// unmasked token of each mask, per row of it (heads that read one token a
 /// sequence; their linears are marked with kPerSequenceAttr) and per pair of
@@ -18,4 +22,4 @@ void countFlops(ModuleOp module);
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_FLOPS_H
+#endif // CODEGEN_ANALYSIS_FLOPS_H

@@ -1,6 +1,6 @@
 //===- PrefetchPanels.cpp - fetch weights ahead ---------------------------===//
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
+#include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,6 +1,5 @@
 //===- Flops.cpp - floating point operations of an entry point ------------===//
-#include "codegen/Flops.h"
-#include "codegen/Linear.h"
+#include "codegen/analysis/Flops.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"

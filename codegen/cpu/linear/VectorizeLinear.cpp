@@ -1,8 +1,6 @@
 //===- VectorizeLinear.cpp - register tiles of linear layers on vectors ---===//
-#include "codegen/Linear.h"
 #include "codegen/Passes.h"
-#include "codegen/Winograd.h"
-#include "codegen/cpu/LinearTiles.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -33,7 +31,7 @@ class StepEmitter {
 public:
   StepEmitter(IRRewriter &rewriter, linalg::GenericOp op)
       : b(op.getLoc(), rewriter), x(rowsOf(op)), panels(panelsOf(op)), sums(op.getOutputs()[0]),
-        products(productsOfStep(op)) {
+        format(formatOf(op)) {
     auto type = cast<RankedTensorType>(sums.getType());
     rows = type.getDimSize(0);
     row = VectorType::get({type.getDimSize(2)}, type.getElementType());
@@ -43,45 +41,23 @@ public:
 
   Value emit() {
     acc = read(accumulator, sums, {zero, zero, zero});
-    if (products == 1)
-      addProducts(0);
-    else
-      addStep();
+    for (const LinearTerm &term : format.terms())
+      addTerm(term);
     SmallVector<Value> origin(3, zero);
     SmallVector<bool> inBounds(3, true);
     return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
   }
 
 private:
-  /// The step of Winograd.h. A term of all rows before the next: independent
-  /// sums hide the latency of each.
-  void addStep() {
-    static_assert(winograd::kStep == 6);
-    Value w0 = weights(0), w1 = weights(1);
-    addTerm([&](int64_t i, Value sum) {
-      Value left = arith::AddFOp::create(b, w1, factor(i, 0));
-      Value right = arith::AddFOp::create(b, w0, factor(i, 1));
-      return vector::FMAOp::create(b, left, right, sum);
-    });
-    addProducts(2);
-    Value w3 = weights(3), w4 = weights(4);
-    addTerm([&](int64_t i, Value sum) {
-      Value left = arith::SubFOp::create(b, w4, factor(i, 3));
-      Value right = arith::SubFOp::create(b, w3, factor(i, 4));
-      return vector::FMAOp::create(b, arith::NegFOp::create(b, left), right, sum);
-    });
-    addProducts(5);
-  }
-
-  void addProducts(int64_t k) {
-    Value w = weights(k);
-    addTerm([&](int64_t i, Value sum) { return vector::FMAOp::create(b, factor(i, k), w, sum); });
-  }
-
-  void addTerm(function_ref<Value(int64_t row, Value sum)> emit) {
+  /// A term of all rows before the next: independent sums hide the latency of each.
+  void addTerm(const LinearTerm &term) {
+    SmallVector<Value> w =
+        llvm::map_to_vector(term.products, [&](int64_t k) { return weights(k); });
     for (int64_t i = 0; i < rows; ++i) {
+      SmallVector<Value> x =
+          llvm::map_to_vector(term.products, [&](int64_t k) { return factor(i, k); });
       SmallVector<int64_t> position = {i, 0};
-      Value sum = emit(i, vector::ExtractOp::create(b, acc, position));
+      Value sum = term.add(b, x, w, vector::ExtractOp::create(b, acc, position));
       acc = vector::InsertOp::create(b, sum, acc, position);
     }
   }
@@ -90,14 +66,14 @@ private:
   /// that it takes a register no longer than that.
   Value weights(int64_t k) {
     SmallVector<Value> at(3, zero);
-    if (products > 1)
+    if (format.products() > 1)
       at.insert(at.begin() + 2, index(k));
     return read(row, panels, at);
   }
 
   Value factor(int64_t i, int64_t k) {
     SmallVector<Value> at = {index(i), zero};
-    if (products > 1)
+    if (format.products() > 1)
       at.push_back(index(k));
     return vector::BroadcastOp::create(b, row, tensor::ExtractOp::create(b, x, at));
   }
@@ -111,13 +87,15 @@ private:
 
   ImplicitLocOpBuilder b;
   Value x, panels, sums, zero, acc;
-  int64_t products, rows;
+  const LinearFormat &format;
+  int64_t rows;
   VectorType row, accumulator;
 };
 
-void markLoop(Operation *loop, int64_t steps, int64_t products) {
+void markLoop(Operation *loop, linalg::GenericOp contraction) {
   Builder b(loop->getContext());
-  loop->setAttr(kLoopOverK, b.getIndexAttr(steps));
+  int64_t products = formatOf(contraction).products();
+  loop->setAttr(kLoopOverK, b.getIndexAttr(stepsOf(contraction)));
   if (products > 1)
     loop->setAttr(kStepOfK, b.getIndexAttr(products));
 }
@@ -135,7 +113,7 @@ LogicalResult tileK(ModuleOp module) {
     if (failed(tiled))
       return contraction.emitOpError("could not be tiled over k");
     if (!tiled->loops.empty())
-      markLoop(tiled->loops.front(), stepsOf(contraction), productsOfStep(contraction));
+      markLoop(tiled->loops.front(), contraction);
     rewriter.replaceOp(contraction, tiled->replacements);
   }
   return canonicalizeTiles(module);

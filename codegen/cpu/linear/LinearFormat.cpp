@@ -1,0 +1,52 @@
+//===- LinearFormat.cpp - how the products of a linear layer are summed ---===//
+#include "codegen/cpu/linear/LinearFormat.h"
+#include "codegen/cpu/linear/Formats.h"
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
+  static const LinearFormat *formats[] = {&winogradFormat(), &float32Format()};
+  return formats;
+}
+
+const LinearFormat &mlir::transformer::linearFormatFor(const CpuTarget &target, int64_t k) {
+  return **llvm::find_if(linearFormats(),
+                         [&](const LinearFormat *format) { return format->fits(target, k); });
+}
+
+const LinearFormat *mlir::transformer::linearFormatNamed(StringRef name) {
+  for (const LinearFormat *format : linearFormats())
+    if (format->name() == name)
+      return format;
+  return nullptr;
+}
+
+int64_t LinearOperands::outputs() const {
+  return cast<RankedTensorType>(weight.getType()).getDimSize(layout == WeightLayout::OutIn ? 0 : 1);
+}
+
+Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands,
+                                          Value scales, ArrayRef<int64_t> shape) {
+  Value out = tensor::EmptyOp::create(b, shape, b.getF32Type());
+  return kernel::PackWeightOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight},
+                                      scales, ValueRange{out}, operands.layout)
+      .getResult(0);
+}
+
+Value mlir::transformer::emitMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum) {
+  if (isa<VectorType>(sum.getType()))
+    return vector::FMAOp::create(b, x, w, sum);
+  return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, x, w));
+}
+
+Value mlir::transformer::emitMultiplySubtract(ImplicitLocOpBuilder &b, Value x, Value w,
+                                              Value sum) {
+  if (isa<VectorType>(sum.getType()))
+    return vector::FMAOp::create(b, arith::NegFOp::create(b, x), w, sum);
+  return arith::SubFOp::create(b, sum, arith::MulFOp::create(b, x, w));
+}

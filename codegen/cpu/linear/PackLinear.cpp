@@ -1,0 +1,274 @@
+//===- PackLinear.cpp - matrix products on packed weights -----------------===//
+#include "codegen/Passes.h"
+#include "codegen/analysis/Flops.h"
+#include "codegen/cpu/linear/LinearFormat.h"
+#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/kernels/Work.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_PACKLINEAR
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// The product of rows and a weight that `op` is; nothing if it is another one.
+std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
+  auto isMatrix = [](Value value, bool dynamicRows) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.getRank() == 2 && type.getElementType().isF32() && !type.isDynamicDim(1) &&
+           (dynamicRows || !type.isDynamicDim(0));
+  };
+  Value x = op.getInputs()[0], weight = op.getInputs()[1];
+  auto zeros = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  if (!isMatrix(x, true) || !isMatrix(weight, false) || !zeros ||
+      !matchPattern(zeros.getInputs()[0], m_PosZeroFloat()))
+    return std::nullopt;
+  Builder b(op.getContext());
+  AffineExpr m = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  auto is = [&](AffineMap map, AffineExpr first, AffineExpr second) {
+    return map == AffineMap::get(3, 0, {first, second}, b.getContext());
+  };
+  bool outIn = is(maps[1], n, k);
+  if (!is(maps[0], m, k) || !(outIn || is(maps[1], k, n)) || !is(maps[2], m, n))
+    return std::nullopt;
+  LinearOperands operands{x, weight, outIn ? WeightLayout::OutIn : WeightLayout::InOut, {}};
+  if (auto estimated = x.getDefiningOp<kernel::EstimatedOp>()) {
+    operands.x = estimated.getX();
+    operands.squares = estimated.getSquares();
+  }
+  return operands;
+}
+
+/// One linear layer.
+class Packer {
+public:
+  Packer(IRRewriter &rewriter, linalg::MatmulOp product, const LinearOperands &operands,
+         const CpuTarget &target)
+      : rewriter(rewriter), product(product), operands(operands),
+        format(linearFormatFor(target, operands.inputs())), columns(format.tileColumns(target)),
+        outputs(operands.outputs()), panels(llvm::divideCeil(outputs, columns)),
+        b(product.getLoc(), rewriter) {}
+
+  void run() {
+    tail = findTail();
+    Operation *last = tail ? tail : product.getOperation();
+    b.setInsertionPoint(last);
+    rows = tensor::DimOp::create(b, operands.x, 0);
+    auto type = RankedTensorType::get({ShapedType::kDynamic, panels, columns}, b.getF32Type());
+    LinearFactors factors = format.emitFactors(b, operands, columns);
+    Value init = tensor::EmptyOp::create(b, type, ValueRange{rows});
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    Value zeros = linalg::FillOp::create(b, zero, init).getResult(0);
+    Value sums = emitContraction(factors, zeros);
+    Value y = unpack(emitEpilogue(factors, sums));
+    Type expected = last->getResult(0).getType();
+    rewriter.replaceOp(
+        last, y.getType() == expected ? y : tensor::CastOp::create(b, expected, y).getResult());
+    if (tail)
+      rewriter.eraseOp(product);
+  }
+
+private:
+  /// The elementwise op that alone reads the product, if it can go through panels.
+  linalg::GenericOp findTail() {
+    Value value = product.getResult(0);
+    if (!value.hasOneUse())
+      return {};
+    auto op = dyn_cast<linalg::GenericOp>(*value.user_begin());
+    if (!op || op->getBlock() != product->getBlock() || op.getNumLoops() != 2 ||
+        op.getNumParallelLoops() != 2 || op->getNumResults() != 1 || op.hasIndexSemantics() ||
+        op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty() == false ||
+        !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
+      return {};
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      bool isProduct = input->get() == value;
+      // Rows are read in panels, so their width must be a whole number of them.
+      if (map.isIdentity() ? !isProduct && outputs % columns : isProduct || !isOfColumns(map))
+        return {};
+    }
+    return op;
+  }
+
+  bool isOfColumns(AffineMap map) {
+    return map.getNumResults() == 1 && map.getResult(0) == b.getAffineDimExpr(1);
+  }
+
+  /// The dimensions are t, p, j and the steps.
+  Value emitContraction(const LinearFactors &factors, Value zeros) {
+    using utils::IteratorType;
+    AffineExpr t, p, j, s;
+    bindDims(b.getContext(), t, p, j, s);
+    int64_t products = format.products();
+    SmallVector<Value> inputs(products, factors.x);
+    inputs.append(products, factors.panels);
+    SmallVector<AffineMap> maps;
+    auto addMap = [&](ArrayRef<AffineExpr> results) {
+      maps.push_back(AffineMap::get(4, 0, results, b.getContext()));
+    };
+    for (int64_t i = 0; i < products; ++i)
+      products == 1 ? addMap({t, s}) : addMap({t, s, b.getAffineConstantExpr(i)});
+    for (int64_t i = 0; i < products; ++i)
+      products == 1 ? addMap({p, s, j}) : addMap({p, s, b.getAffineConstantExpr(i), j});
+    addMap({t, p, j});
+    SmallVector<IteratorType> loops(3, IteratorType::parallel);
+    loops.push_back(IteratorType::reduction);
+    auto op = linalg::GenericOp::create(
+        b, zeros.getType(), inputs, ValueRange{zeros}, maps, loops,
+        [&](OpBuilder &nested, Location loc, ValueRange v) {
+          ImplicitLocOpBuilder body(loc, nested);
+          Value sum = v.back();
+          for (const LinearTerm &term : format.terms()) {
+            auto of = [&](ValueRange from) {
+              return llvm::map_to_vector(term.products, [&](int64_t i) { return from[i]; });
+            };
+            sum = term.add(body, of(v.take_front(products)), of(v.drop_front(products)), sum);
+          }
+          linalg::YieldOp::create(body, sum);
+        });
+    op->setAttr(kContractionAttr, b.getStringAttr(format.name()));
+    return op.getResult(0);
+  }
+
+  /// One elementwise op over the panels: what the format does to sums, then the tail.
+  Value emitEpilogue(const LinearFactors &factors, Value sums) {
+    SmallVector<Value> inputs(factors.epilogue);
+    SmallVector<AffineMap> maps(factors.epilogueMaps);
+    size_t ofFormat = inputs.size();
+    AffineMap all = b.getMultiDimIdentityMap(3);
+    SmallVector<unsigned> ofTail; // where the tail's inputs are; the product's is left out
+    if (tail)
+      for (OpOperand *input : tail.getDpsInputOperands()) {
+        bool wide = tail.getMatchingIndexingMap(input).isIdentity();
+        ofTail.push_back(inputs.size());
+        if (input->get() == product.getResult(0))
+          continue;
+        inputs.push_back(wide ? packRows(input->get()) : packColumns(input->get()));
+        maps.push_back(wide ? all : all.dropResult(0));
+      }
+    maps.push_back(all);
+    auto op = linalg::GenericOp::create(
+        b, sums.getType(), inputs, ValueRange{sums}, maps,
+        SmallVector<utils::IteratorType>(3, utils::IteratorType::parallel),
+        [&](OpBuilder &nested, Location loc, ValueRange v) {
+          ImplicitLocOpBuilder body(loc, nested);
+          Value y = format.finish(body, SmallVector<Value>(v.take_front(ofFormat)), v.back());
+          if (tail)
+            y = cloneTail(body, v, ofTail, y);
+          else if (ofFormat == 0) // an op that does nothing would be folded away
+            y = arith::AddFOp::create(body, y,
+                                      arith::ConstantOp::create(body, b.getF32FloatAttr(0)));
+          linalg::YieldOp::create(body, y);
+        });
+    op->setAttr(kEpilogueAttr, b.getUnitAttr());
+    op->setAttr(kWorkAttr, work());
+    return op.getResult(0);
+  }
+
+  Value cloneTail(OpBuilder &body, ValueRange arguments, ArrayRef<unsigned> places, Value sum) {
+    IRMapping map;
+    for (auto [input, place] : llvm::zip_equal(tail.getDpsInputOperands(), places))
+      map.map(tail.getMatchingBlockArgument(input),
+              input->get() == product.getResult(0) ? sum : arguments[place]);
+    for (Operation &op : tail.getBody()->without_terminator())
+      body.clone(op, map);
+    return map.lookupOrDefault(tail.getBody()->getTerminator()->getOperand(0));
+  }
+
+  Value packRows(Value value) {
+    auto type = RankedTensorType::get({ShapedType::kDynamic, outputs}, b.getF32Type());
+    if (value.getType() != type)
+      value = tensor::CastOp::create(b, type, value);
+    return tensor::ExpandShapeOp::create(
+        b, type.clone({ShapedType::kDynamic, panels, columns}), value,
+        ArrayRef<ReassociationIndices>{{0}, {1, 2}},
+        SmallVector<OpFoldResult>{rows, b.getIndexAttr(panels), b.getIndexAttr(columns)});
+  }
+
+  /// `[P, NR]` from `[N]`, padded with zeros.
+  Value packColumns(Value value) {
+    auto type = RankedTensorType::get({panels * columns}, b.getF32Type());
+    if (panels * columns != outputs) {
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+      value = tensor::PadOp::create(
+          b, type, value, ArrayRef<OpFoldResult>{b.getIndexAttr(0)},
+          ArrayRef<OpFoldResult>{b.getIndexAttr(panels * columns - outputs)}, zero);
+    }
+    return tensor::ExpandShapeOp::create(b, type.clone({panels, columns}), value,
+                                         ArrayRef<ReassociationIndices>{{0, 1}});
+  }
+
+  /// `[T, N]` from panels.
+  Value unpack(Value y) {
+    auto flat = RankedTensorType::get({ShapedType::kDynamic, panels * columns}, b.getF32Type());
+    y = tensor::CollapseShapeOp::create(b, flat, y, ArrayRef<ReassociationIndices>{{0}, {1, 2}});
+    if (panels * columns == outputs)
+      return y;
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    return tensor::ExtractSliceOp::create(
+        b, flat.clone({ShapedType::kDynamic, outputs}), y, ArrayRef<OpFoldResult>{zero, zero},
+        ArrayRef<OpFoldResult>{rows, b.getIndexAttr(outputs)}, ArrayRef<OpFoldResult>{one, one});
+  }
+
+  /// For profiles; the amount is the number of rows.
+  DictionaryAttr work() {
+    constexpr int64_t f32 = 4; // bytes
+    int64_t inputs = operands.inputs(), rowsRead = 0, columnsRead = 0;
+    std::string k = std::to_string(inputs), n = std::to_string(outputs);
+    Work work{"linear " + k + "x" + n, "K=" + k + " N=" + n, {}};
+    if (tail) {
+      for (OpOperand *input : tail.getDpsInputOperands())
+        if (input->get() != product.getResult(0))
+          ++(tail.getMatchingIndexingMap(input).isIdentity() ? rowsRead : columnsRead);
+      for (auto activation : tail.getBody()->getOps<ActivationOp>())
+        work.label += " " + stringifyActivationKind(activation.getKind()).str();
+    }
+    work.amounts.push_back({product->hasAttr(kPerSequenceAttr) ? "sequences" : "tokens",
+                            2 * inputs * outputs, f32 * (inputs + (1 + rowsRead) * outputs)});
+    work.fixedBytes = f32 * (inputs + columnsRead) * outputs;
+    work.layer = layerOfParameter(operands.weight);
+    return workAttr(b.getContext(), work);
+  }
+
+  IRRewriter &rewriter;
+  linalg::MatmulOp product;
+  LinearOperands operands;
+  const LinearFormat &format;
+  int64_t columns, outputs, panels;
+  ImplicitLocOpBuilder b;
+  linalg::GenericOp tail;
+  Value rows;
+};
+
+struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    llvm::Expected<CpuTarget> target = cpuTarget(arch);
+    if (!target) {
+      getOperation()->emitError(llvm::toString(target.takeError()));
+      return signalPassFailure();
+    }
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::MatmulOp> products;
+    getOperation()->walk([&](linalg::MatmulOp op) { products.push_back(op); });
+    for (linalg::MatmulOp product : products)
+      if (std::optional<LinearOperands> operands = linearOperands(product))
+        Packer(rewriter, product, *operands, *target).run();
+    SmallVector<kernel::EstimatedOp> estimated;
+    getOperation()->walk([&](kernel::EstimatedOp op) { estimated.push_back(op); });
+    for (kernel::EstimatedOp op : estimated)
+      rewriter.replaceOp(op, op.getX());
+  }
+};
+
+} // namespace

@@ -1,0 +1,40 @@
+//===- Patterns.h - the transformer dialect's ops as linalg -----*- C++ -*-===//
+//
+// One pattern an op, in files by topic. None knows a target.
+//
+//===----------------------------------------------------------------------===//
+#ifndef CODEGEN_LINALG_PATTERNS_H
+#define CODEGEN_LINALG_PATTERNS_H
+
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::transformer {
+
+/// The three values that a `!transformer.sequences` becomes.
+struct SequenceValues {
+  Value cu;     // tensor<?xindex>, batch + 1 offsets
+  Value rows;   // tensor<?xindex>, the place of every packed row
+  Value length; // index, of the padded rows
+
+  explicit SequenceValues(ValueRange values) : cu(values[0]), rows(values[1]), length(values[2]) {}
+  static SmallVector<Type> types(MLIRContext *context);
+};
+
+/// pack_tokens, unpack_tokens, first_token.
+void populateSequencePatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+/// embedding, with or without a norm.
+void populateEmbeddingPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+/// linear, split.
+void populateLinearPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+/// layer_norm, with or without a residual.
+void populateNormPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+void populateAttentionPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+
+/// A tensor.empty of the type of `result`, whose dynamic rows are as many as those of `like`.
+Value emptyRows(OpBuilder &b, Location loc, Value result, Value like);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_LINALG_PATTERNS_H

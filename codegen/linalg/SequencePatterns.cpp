@@ -1,0 +1,106 @@
+//===- SequencePatterns.cpp - padding dropped and put back ----------------===//
+#include "codegen/linalg/Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+SmallVector<Type> SequenceValues::types(MLIRContext *context) {
+  Type index = IndexType::get(context);
+  Type indices = RankedTensorType::get({ShapedType::kDynamic}, index);
+  return {indices, indices, index};
+}
+
+namespace {
+
+/// Sequences: one more offset than there are.
+Value batchOf(OpBuilder &b, Location loc, Value cu) {
+  Value offsets = tensor::DimOp::create(b, loc, cu, 0);
+  return arith::SubIOp::create(b, loc, offsets, arith::ConstantIndexOp::create(b, loc, 1));
+}
+
+struct ConvertPackTokens : OpConversionPattern<PackTokensOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(PackTokensOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value mask = adaptor.getMask();
+    auto indices = cast<RankedTensorType>(SequenceValues::types(getContext()).front());
+    auto ids = RankedTensorType::get({ShapedType::kDynamic}, rewriter.getI64Type());
+    Value count = kernel::CountTokensOp::create(rewriter, loc, rewriter.getIndexType(), mask);
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value batch = tensor::DimOp::create(rewriter, loc, mask, 0);
+    Value offsets = arith::AddIOp::create(rewriter, loc, batch, one);
+    SmallVector<Type> types = {indices, indices};
+    types.append(op.getInputs().size(), ids);
+    SmallVector<Value> outs;
+    for (auto [i, type] : llvm::enumerate(types))
+      outs.push_back(tensor::EmptyOp::create(rewriter, loc, cast<RankedTensorType>(type),
+                                             ValueRange{i == 0 ? offsets : count}));
+    auto packed =
+        kernel::PackTokensOp::create(rewriter, loc, types, mask, adaptor.getInputs(), outs);
+    SmallVector<SmallVector<Value>> values;
+    for (auto [i, result] : llvm::enumerate(op.getPacked())) {
+      Value value = packed.getResult(2 + i);
+      if (value.getType() != result.getType())
+        value = tensor::CastOp::create(rewriter, loc, result.getType(), value);
+      values.push_back({value});
+    }
+    Value length = tensor::DimOp::create(rewriter, loc, mask, 1);
+    values.push_back({packed.getResult(0), packed.getResult(1), length});
+    rewriter.replaceOpWithMultiple(op, std::move(values));
+    return success();
+  }
+};
+
+struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(UnpackTokensOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SequenceValues of(adaptor.getSequences());
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = shape[1] = ShapedType::kDynamic;
+    auto padded = RankedTensorType::get(shape, type.getElementType());
+    Value out = tensor::EmptyOp::create(rewriter, loc, padded,
+                                        ValueRange{batchOf(rewriter, loc, of.cu), of.length});
+    Value y =
+        kernel::UnpackTokensOp::create(rewriter, loc, TypeRange{padded}, adaptor.getX().front(),
+                                       of.rows, ValueRange{out}, op.getColumnAttr())
+            .getResult(0);
+    if (padded != type)
+      y = tensor::CastOp::create(rewriter, loc, type, y);
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+struct ConvertFirstToken : OpConversionPattern<FirstTokenOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(FirstTokenOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SequenceValues of(adaptor.getSequences());
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto rows =
+        RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(1)}, type.getElementType());
+    Value out =
+        tensor::EmptyOp::create(rewriter, loc, rows, ValueRange{batchOf(rewriter, loc, of.cu)});
+    Value y = kernel::FirstTokenOp::create(rewriter, loc, TypeRange{rows}, adaptor.getX().front(),
+                                           of.cu, ValueRange{out})
+                  .getResult(0);
+    if (rows != type)
+      y = tensor::CastOp::create(rewriter, loc, type, y);
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::transformer::populateSequencePatterns(const TypeConverter &converter,
+                                                 RewritePatternSet &patterns) {
+  patterns.add<ConvertPackTokens, ConvertUnpackTokens, ConvertFirstToken>(converter,
+                                                                          patterns.getContext());
+}
