@@ -66,6 +66,10 @@ def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp">
     }
     ```
 
+    A result that is state (`transformer.state`) gets no argument: it is written to
+    the argument that it updates. Arguments for an entry point's results have the
+    attribute `transformer.output`.
+
     Fails, naming the function, for control flow, recursion, a function without a
     body, a result that is no tensor, and a size that only the call computes.
   }];
@@ -77,7 +81,8 @@ def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
   let description = [{
     Upstream's one-shot bufferisation over function boundaries, identity layouts
     there; results that are the destination argument are dropped. Inputs of entry
-    points and sources of prepare functions are not written to.
+    points and sources of prepare functions are not written to. State is updated in
+    place: fails, naming it, where its old value is read after the update.
     `get_parameter` becomes `transformer_kernel.get_parameter`. Fails if a tensor
     is left or a result is not its destination.
   }];
@@ -105,7 +110,7 @@ def LowerModuleAbi : Pass<"transformer-lower-module-abi", "::mlir::ModuleOp"> {
     Assigns a slot of the module's pointer table to every use of a parameter.
     The parameters of one layer call stand together, so that a layer function
     takes one pointer instead of its weights. Wraps entry points and prepare
-    functions in the C signature of `runtime/ModuleAbi.h` and writes the JSON
+    functions in the C signature of `runtime/abi/ModuleAbi.h` and writes the JSON
     description and the exported `transformer_module`. `docs/module-abi.md`
     describes both.
   }];

@@ -1,6 +1,7 @@
 //===- TransformerDialect.cpp - the transformer dialect -------------------===//
 #include "dialect/TransformerDialect.h"
 #include "dialect/ParameterOps.h"
+#include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -102,17 +103,29 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
                           isa<ArrayAttr>(value) &&
                               llvm::all_of(cast<ArrayAttr>(value), llvm::IsaPred<StringAttr>),
                           "an array of names");
+  if (name == attr::state || name == attr::below)
+    return verifyAttrKind(op, attribute, isa<StringAttr>(value), "a string");
   return success();
 }
 
-LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
+LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                           unsigned argument,
                                                            NamedAttribute attribute) {
-  return verifyValueAttribute(op, attribute);
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (failed(verifyValueAttribute(op, attribute)))
+    return failure();
+  return function && attribute.getName() == attr::state ? verifyStateArgument(function, argument)
+                                                        : success();
 }
 
-LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                              unsigned result,
                                                               NamedAttribute attribute) {
-  return verifyValueAttribute(op, attribute);
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (failed(verifyValueAttribute(op, attribute)))
+    return failure();
+  return function && attribute.getName() == attr::state ? verifyStateResult(function, result)
+                                                        : success();
 }
 
 int64_t transformer::widthOf(Value value) {

@@ -26,7 +26,10 @@ def Transformer_Dialect : Dialect {
     (how a missing input is made), `transformer.range` (`array<i64: low, high>`,
     every value in `[low, high)`), `transformer.max_length` and, like results,
     `transformer.dims` (names of the dynamic dimensions; `["batch", "sequence"]`
-    if absent). A `func.call` may carry `transformer.scope`, the layer's name in
+    if absent). `transformer.below = "capacity"` bounds every value of an input by a
+    size of that name. An argument with `transformer.state = "name"` is kept from
+    call to call: one result has the same attribute and type, the argument's updated
+    self, which takes its place in memory. A `func.call` may carry `transformer.scope`, the layer's name in
     profiles and error messages.
   }];
   let useDefaultTypePrinterParser = 1;

@@ -13,6 +13,7 @@ config.environment["PATH"] = os.pathsep.join(
     [config.transformer_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
 config.substitutions.append(("%source_root", config.transformer_source_root))
+config.substitutions.append(("%build_root", config.transformer_build_root))
 config.substitutions.append(("%mlir_include", config.mlir_include_dir))
 
 # A test that needs a tool which this build leaves out says `REQUIRES: transformer-compile`.

@@ -2,7 +2,9 @@
 #ifndef TOOLS_COMMANDLINE_H
 #define TOOLS_COMMANDLINE_H
 
+#include "runtime/base/Version.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/WithColor.h"
 
@@ -40,12 +42,19 @@ inline llvm::StringRef unknownOption(int argc, char **argv) {
   return "";
 }
 
+/// What --version prints: the tool's name, the version, and LLVM's.
+inline void printVersionOf(llvm::StringRef name) {
+  llvm::cl::SetVersionPrinter([name](llvm::raw_ostream &out) {
+    out << name << " " << ::transformer::runtime::version << ", LLVM " LLVM_VERSION_STRING "\n";
+  });
+}
+
 /// Parses the options of `category`. False after an error, of which one line is
 /// printed. --help and --version end the process.
 inline bool parseCommandLine(int argc, char **argv, llvm::cl::OptionCategory &category,
                              llvm::StringRef name, llvm::StringRef overview) {
   llvm::cl::HideUnrelatedOptions(category);
-  llvm::cl::SetVersionPrinter([name](llvm::raw_ostream &out) { out << name << " 0.1.0\n"; });
+  printVersionOf(name);
   if (llvm::StringRef unknown = unknownOption(argc, argv); !unknown.empty()) {
     printError(("unknown option " + unknown + "; try " + name + " --help").str());
     return false;

@@ -2,9 +2,9 @@
 #include "tools/CompiledProgram.h"
 #include "codegen/driver/Compile.h"
 #include "dialect/OutputFile.h"
-#include "runtime/Error.h"
-#include "runtime/Module.h"
-#include "runtime/TensorFiles.h"
+#include "runtime/base/Error.h"
+#include "runtime/execute/Program.h"
+#include "runtime/files/TensorFiles.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;

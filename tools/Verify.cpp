@@ -1,5 +1,6 @@
 //===- Verify.cpp - the compiled program beside the specification ---------===//
 #include "tools/Verify.h"
+#include "dialect/State.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -260,6 +261,10 @@ llvm::Error Verifier::search() {
 llvm::Expected<bool> Verifier::run() {
   if (!entry())
     return llvm::createStringError("there is no entry '" + options.entry + "'");
+  for (unsigned i = 0; i < entry().getNumArguments(); ++i)
+    if (StringRef state = stateOfArgument(entry(), i); !state.empty())
+      return llvm::createStringError("entry '" + options.entry + "' keeps state \"" + state +
+                                     "\": only entries without state are compared");
   std::string error;
   auto complete = reference::completeInputs(entry(), data.inputs(), error);
   if (failed(complete))

@@ -3,8 +3,10 @@
 #include "dialect/TransformerDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "tools/CommandLine.h"
 
 int main(int argc, char **argv) {
+  mlir::transformer::printVersionOf("transformer-lsp-server");
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry

@@ -6,10 +6,12 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "passes/Pipelines.h"
+#include "tools/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
+using namespace mlir::transformer;
 
 /// What MlirOptMain does, with a look at the text before it is parsed.
 static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
@@ -27,7 +29,7 @@ static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
     return failure();
   }
   MLIRContext context(MLIRContext::Threading::DISABLED); // for a diagnostic
-  if (failed(transformer::checkText(*file, &context)) ||
+  if (failed(checkText(*file, &context)) ||
       failed(MlirOptMain(out->os(), std::move(file), registry, config)))
     return failure();
   out->keep();
@@ -35,10 +37,11 @@ static LogicalResult run(int argc, char **argv, DialectRegistry &registry) {
 }
 
 int main(int argc, char **argv) {
+  printVersionOf("transformer-opt");
   DialectRegistry registry;
-  transformer::registerCodegenDialects(registry);
+  registerCodegenDialects(registry);
   registerAllPasses();
-  transformer::registerTransformerPasses();
-  transformer::registerCodegenPipelines();
+  registerTransformerPasses();
+  registerCodegenPipelines();
   return asMainReturnCode(run(argc, argv, registry));
 }

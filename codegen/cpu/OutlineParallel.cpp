@@ -10,7 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "runtime/ModuleAbi.h"
+#include "runtime/abi/ModuleAbi.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::transformer {

@@ -2,10 +2,12 @@
 #include "codegen/cpu/Target.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/abi/CpuFeatureTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/TargetParser/X86TargetParser.h"
@@ -16,22 +18,6 @@ using namespace mlir::transformer;
 using llvm::StringRef;
 
 namespace {
-
-/// What every x86-64 CPU has, and what is no instruction: never asked for.
-constexpr StringRef baseFeatures[] = {"64bit", "cmov", "cx8", "fxsr",      "mmx",
-                                      "sse",   "sse2", "x87", "vzeroupper"};
-
-/// All that generated code may use beyond that. A program checks for each that
-/// its target has, so runtime/CpuFeatures.cpp must know them all.
-constexpr StringRef checkedFeatures[] = {
-    "sse3",       "ssse3",          "sse4.1",     "sse4.2",     "sse4a",
-    "cx16",       "sahf",           "popcnt",     "lzcnt",      "movbe",
-    "bmi",        "bmi2",           "adx",        "prfchw",     "avx",
-    "avx2",       "f16c",           "fma",        "fma4",       "xop",
-    "tbm",        "gfni",           "avxvnni",    "avx512f",    "evex512",
-    "avx512cd",   "avx512bw",       "avx512dq",   "avx512vl",   "avx512ifma",
-    "avx512vbmi", "avx512vbmi2",    "avx512vnni", "avx512bf16", "avx512bitalg",
-    "avx512fp16", "avx512vpopcntdq"};
 
 /// What follows from a name; the rest is the same for every CPU.
 struct Facts {
@@ -46,18 +32,22 @@ struct Facts {
 /// Everything that follows from what the CPU has (true) and lacks. What no
 /// program checks for is switched off, so that code never uses it.
 void setFeatures(Facts &facts, const llvm::StringMap<bool> &features) {
+  namespace x86 = ::transformer::runtime::x86;
+  llvm::StringSet<> usable = {"vzeroupper"}; // a hint, no instruction
+  for (const x86::Feature &feature : x86::features) {
+    if (feature.use != x86::Never)
+      usable.insert(StringRef(feature.name));
+    if (feature.use == x86::Checked && features.lookup(feature.name))
+      facts.required.push_back(std::string(feature.name));
+  }
   llvm::SmallVector<std::string> words;
   for (const auto &feature : features) {
-    bool used = feature.getValue() && (llvm::is_contained(baseFeatures, feature.getKey()) ||
-                                       llvm::is_contained(checkedFeatures, feature.getKey()));
+    bool used = feature.getValue() && usable.contains(feature.getKey());
     words.push_back((used ? "+" : "-") + feature.getKey().str());
   }
   llvm::sort(words); // '+' before '-': a feature goes with what it implies
   facts.features = llvm::join(words, ",");
   auto has = [&](StringRef feature) { return features.lookup(feature); };
-  for (StringRef feature : checkedFeatures)
-    if (has(feature))
-      facts.required.push_back(feature.str());
   facts.fma = has("fma");
   facts.vectorLanes = has("avx512f") ? 16 : has("avx") ? 8 : 4;
   facts.vectorRegisters = has("avx512f") ? 32 : 16;

@@ -4,12 +4,14 @@
 #include "codegen/driver/EmitObject.h"
 #include "codegen/driver/Link.h"
 #include "codegen/driver/Stages.h"
+#include "codegen/module/Description.h"
 #include "dialect/ModelText.h"
 #include "dialect/OutputFile.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "models/Import.h"
+#include "runtime/abi/ModuleAbi.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -107,23 +109,19 @@ std::string entryProblem(Operation &op) {
   std::string name = "entry point @" + entry.getName().str() + ": ";
   if (entry.isDeclaration() || entry.getNumResults() == 0)
     return name + "expected a body that returns at least one tensor";
-  auto fits = [](Type type, bool input) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() <= 4 &&
-           (input ? tensor.getElementType().isInteger(64) : tensor.getElementType().isF32());
+  auto problem = [&](StringRef what, TypeRange types) -> std::string {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || tensor.getRank() > TR_MAX_RANK || !dtypeName(tensor.getElementType()))
+        return llvm::formatv("{0}{1} {2}: expected a tensor of floats, i1, i8, i16, i32 or i64 of "
+                             "rank {3} at most, found {4}",
+                             name, what, i, TR_MAX_RANK, type);
+    }
+    return "";
   };
-  auto problem = [&](const char *what, size_t index, const char *expected, Type found) {
-    return llvm::formatv("{0}{1} {2}: expected a tensor of {3} of rank 4 at most, found {4}", name,
-                         what, index, expected, found)
-        .str();
-  };
-  for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
-    if (!fits(type, true))
-      return problem("argument", i, "i64", type);
-  for (auto [i, type] : llvm::enumerate(entry.getResultTypes()))
-    if (!fits(type, false))
-      return problem("result", i, "f32", type);
-  return "";
+  if (std::string found = problem("argument", entry.getArgumentTypes()); !found.empty())
+    return found;
+  return problem("result", entry.getResultTypes());
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext &context) {

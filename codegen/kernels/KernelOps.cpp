@@ -2,7 +2,7 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/kernels/KernelVerify.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "runtime/ModuleAbi.h"
+#include "runtime/abi/ModuleAbi.h"
 
 using namespace mlir;
 using namespace mlir::transformer::kernel;

@@ -7,11 +7,13 @@ using namespace mlir;
 using namespace mlir::transformer::kernel;
 
 Type mlir::transformer::kernel::f32(Operation *op) { return Float32Type::get(op->getContext()); }
-Type mlir::transformer::kernel::i64(Operation *op) { return IntegerType::get(op->getContext(), 64); }
+Type mlir::transformer::kernel::i64(Operation *op) {
+  return IntegerType::get(op->getContext(), 64);
+}
 Type mlir::transformer::kernel::index(Operation *op) { return IndexType::get(op->getContext()); }
 
-LogicalResult mlir::transformer::kernel::verifyBuffer(Operation *op, const Twine &what, Value value, Type element,
-                           ArrayRef<int64_t> shape) {
+LogicalResult mlir::transformer::kernel::verifyBuffer(Operation *op, const Twine &what, Value value,
+                                                      Type element, ArrayRef<int64_t> shape) {
   auto type = cast<ShapedType>(value.getType());
   if (type.getElementType() == element && succeeded(verifyCompatibleShape(type.getShape(), shape)))
     return success();
@@ -23,7 +25,8 @@ LogicalResult mlir::transformer::kernel::verifyBuffer(Operation *op, const Twine
   return op->emitOpError() << "expected " << what << " of " << expected << ", found " << type;
 }
 
-FailureOr<int64_t> mlir::transformer::kernel::verifyRows(Operation *op, const Twine &what, Value value) {
+FailureOr<int64_t> mlir::transformer::kernel::verifyRows(Operation *op, const Twine &what,
+                                                         Value value) {
   auto type = cast<ShapedType>(value.getType());
   if (failed(verifyBuffer(op, what, value, f32(op), {kAny, kAny})))
     return failure();
@@ -32,7 +35,8 @@ FailureOr<int64_t> mlir::transformer::kernel::verifyRows(Operation *op, const Tw
   return type.getDimSize(1);
 }
 
-LogicalResult mlir::transformer::kernel::verifyCount(Operation *op, StringRef what, size_t expected, size_t found) {
+LogicalResult mlir::transformer::kernel::verifyCount(Operation *op, StringRef what, size_t expected,
+                                                     size_t found) {
   if (expected == found)
     return success();
   return op->emitOpError() << "expected " << expected << " " << what << ", found " << found;

@@ -2,6 +2,8 @@
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "codegen/Passes.h"
 #include "codegen/memory/CallGraph.h"
+#include "codegen/memory/DestinationPassing.h"
+#include "dialect/State.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
@@ -41,6 +43,33 @@ void dropResults(func::CallOp call, ArrayRef<unsigned> destinations) {
   call.erase();
 }
 
+/// Where a state's old value is read after it has been updated, bufferisation updates a copy, or
+/// copies what is read.
+LogicalResult checkStateStays(func::FuncOp function) {
+  auto ret = cast<func::ReturnOp>(function.front().getTerminator());
+  auto refuse =
+      [&](StringRef state) {
+        return function.emitOpError()
+               << "state \"" << state << "\" of @" << function.getName()
+               << " cannot be updated in place: its old value is read after the update";
+      };
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (std::optional<unsigned> argument = updatedArgument(function, i))
+      if (asArgument(ret.getOperand(i)) != function.getArgument(*argument))
+        return refuse(stateOfResult(function, i));
+  WalkResult copied = function.walk([&](memref::CopyOp copy) {
+    BlockArgument from = asArgument(copy.getSource());
+    StringRef state = from && from.getOwner() == &function.front()
+                          ? stateOfArgument(function, from.getArgNumber())
+                          : StringRef();
+    if (state.empty() || !copy.getTarget().getDefiningOp<memref::AllocOp>())
+      return WalkResult::advance();
+    (void)refuse(state);
+    return WalkResult::interrupt();
+  });
+  return failure(copied.wasInterrupted());
+}
+
 /// Functions whose results are destination arguments return nothing.
 LogicalResult dropResults(ModuleOp module) {
   llvm::StringMap<SmallVector<unsigned>> destinations;
@@ -49,6 +78,8 @@ LogicalResult dropResults(ModuleOp module) {
     function.walk([&](func::CallOp call) { calls.push_back(call); });
     for (func::CallOp call : calls)
       dropResults(call, destinations.lookup(call.getCallee()));
+    if (failed(checkStateStays(function)))
+      return failure();
     auto ret = cast<func::ReturnOp>(function.front().getTerminator());
     for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
       BlockArgument argument = asArgument(value);
@@ -67,8 +98,8 @@ LogicalResult dropResults(ModuleOp module) {
 }
 
 /// What nobody in the module calls gets its arguments from the runtime: inputs of
-/// entry points and sources of prepare functions are the caller's, only the
-/// destinations, one for each result at the end, may be written to.
+/// entry points and sources of prepare functions are the caller's, only state and
+/// the destinations at the end may be written to.
 SmallVector<func::FuncOp> protectInputs(ModuleOp module) {
   SymbolTable symbols(module);
   llvm::SetVector<func::FuncOp> functions;
@@ -78,8 +109,8 @@ SmallVector<func::FuncOp> protectInputs(ModuleOp module) {
   for (auto prepared : module.getOps<PreparedOp>())
     functions.insert(symbols.lookup<func::FuncOp>(prepared.getFunction()));
   for (func::FuncOp function : functions)
-    for (unsigned i = 0, n = function.getNumArguments() - function.getNumResults(); i < n; ++i)
-      if (isa<TensorType>(function.getArgumentTypes()[i]))
+    for (unsigned i = 0, n = function.getNumArguments() - numDestinations(function); i < n; ++i)
+      if (isa<TensorType>(function.getArgumentTypes()[i]) && stateOfArgument(function, i).empty())
         function.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
                             BoolAttr::get(module.getContext(), false));
   return functions.takeVector();

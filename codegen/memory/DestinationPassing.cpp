@@ -1,5 +1,7 @@
 //===- DestinationPassing.cpp - results written where the caller wants ----===//
 #include "codegen/memory/DestinationPassing.h"
+#include "dialect/State.h"
+#include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -57,11 +59,10 @@ bool mlir::transformer::writeInto(func::FuncOp function, OpOperand &use, Value d
   }
   if (!op || !hasOneReader(value))
     return false;
-  if (auto call = dyn_cast<func::CallOp>(op)) {
-    unsigned argument =
-        call.getNumOperands() - call.getNumResults() + cast<OpResult>(value).getResultNumber();
-    return writeInto(function, call->getOpOperand(argument), destination);
-  }
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return writeInto(
+        function, call->getOpOperand(destinationOf(call, cast<OpResult>(value).getResultNumber())),
+        destination);
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
     return writeInto(function, insert.getDestMutable(), destination);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
@@ -77,18 +78,43 @@ bool mlir::transformer::writeInto(func::FuncOp function, OpOperand &use, Value d
   return false;
 }
 
+unsigned mlir::transformer::numDestinations(func::FuncOp function) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    count += !updatedArgument(function, i);
+  return count;
+}
+
+unsigned mlir::transformer::destinationOf(func::CallOp call, unsigned result) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+  if (std::optional<unsigned> argument = updatedArgument(callee, result))
+    return *argument;
+  unsigned behind = 0; // destinations from this one on
+  for (unsigned i = result; i < call.getNumResults(); ++i)
+    behind += !updatedArgument(callee, i);
+  return call.getNumOperands() - behind;
+}
+
 void mlir::transformer::addDestinations(func::FuncOp function) {
   Block &block = function.front();
   auto ret = cast<func::ReturnOp>(block.getTerminator());
   OpBuilder b(ret);
-  unsigned first = function.getNumArguments();
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    DictionaryAttr attributes = function.getResultAttrDict(i);
-    (void)function.insertArgument(first + i, type, attributes, function.getLoc());
-    function.setResultAttrs(i, DictionaryAttr());
-  }
+  bool entry = function->hasAttr(attr::entry);
   for (OpOperand &result : ret->getOpOperands()) {
-    Value destination = function.getArgument(first + result.getOperandNumber());
+    unsigned i = result.getOperandNumber();
+    if (std::optional<unsigned> argument = updatedArgument(function, i)) {
+      updateInPlace(function, result, function.getArgument(*argument));
+      continue;
+    }
+    NamedAttrList attributes(function.getResultAttrDict(i));
+    if (entry)
+      attributes.set(attr::output, b.getUnitAttr());
+    unsigned last = function.getNumArguments();
+    (void)function.insertArgument(last, function.getResultTypes()[i],
+                                  attributes.getDictionary(function.getContext()),
+                                  function.getLoc());
+    function.setResultAttrs(i, DictionaryAttr());
+    Value destination = function.getArgument(last);
     Value value = result.get();
     bool returnedOnce = llvm::count(ret.getOperands(), value) == 1;
     if (!returnedOnce || !writeInto(function, result, destination))

@@ -17,8 +17,20 @@ bool writeInto(func::FuncOp function, OpOperand &use, Value destination);
 
 /// Adds an argument for each result of a function of one block, behind the others, that the result
 /// is written to: in place where possible, else by a copy before the return. A result's attributes
-/// become the argument's. Calls are not changed.
+/// become the argument's, of an entry point with `transformer.output`. A result that is state is
+/// written to the argument that it updates. Calls are not changed.
 void addDestinations(func::FuncOp function);
+
+/// Results of a function that get arguments of their own.
+unsigned numDestinations(func::FuncOp function);
+
+/// The operand that a call's result is written to, once it has its destinations.
+unsigned destinationOf(func::CallOp call, unsigned result);
+
+/// Makes the computation of a returned value write to `state`, the argument of its type that it
+/// updates: nothing is to do where it does so; else its memory becomes the argument's where nothing
+/// reads the argument later; else it is copied there.
+void updateInPlace(func::FuncOp function, OpOperand &result, BlockArgument state);
 
 } // namespace mlir::transformer
 

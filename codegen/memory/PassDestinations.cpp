@@ -2,6 +2,7 @@
 #include "codegen/Passes.h"
 #include "codegen/memory/CallGraph.h"
 #include "codegen/memory/DestinationPassing.h"
+#include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,7 +44,7 @@ public:
       return {};
     unsigned result = cast<OpResult>(value).getResultNumber();
     if (auto call = dyn_cast<func::CallOp>(op))
-      return this->dim(call.getOperand(firstDestination(call) + result), dim);
+      return this->dim(call.getOperand(destinationOf(call, result)), dim);
     if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
       return this->dim(dps.getTiedOpOperand(cast<OpResult>(value))->get(), dim);
     auto shaped = dyn_cast<ReifyRankedShapedTypeOpInterface>(op);
@@ -81,10 +82,6 @@ private:
     return mapping.lookup(value);
   }
 
-  static unsigned firstDestination(func::CallOp call) {
-    return call.getNumOperands() - call.getNumResults();
-  }
-
   ImplicitLocOpBuilder b;
   IRMapping mapping;
 };
@@ -97,6 +94,8 @@ LogicalResult passDestinations(func::CallOp call, func::FuncOp callee) {
   OpBuilder b(call);
   SmallVector<Value> operands(call.getOperands());
   for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
+    if (updatedArgument(callee, i))
+      continue;
     auto type = cast<RankedTensorType>(value.getType());
     SmallVector<Value> dynamic;
     for (int64_t d = 0; d < type.getRank(); ++d) {
@@ -147,6 +146,26 @@ private:
     for (Type type : function.getResultTypes())
       if (!isa<RankedTensorType>(type))
         return function.emitOpError("expected results of tensors, found ") << type;
+    return checkStateInCalls(function);
+  }
+
+  /// A function that makes a state's new value from the old one without saying that it is state
+  /// would have to copy it.
+  static LogicalResult checkStateInCalls(func::FuncOp function) {
+    Operation *ret = function.front().getTerminator();
+    for (OpOperand &result : ret->getOpOperands()) {
+      auto call = result.get().getDefiningOp<func::CallOp>();
+      std::optional<unsigned> state = updatedArgument(function, result.getOperandNumber());
+      if (!call || !state || !llvm::is_contained(call.getOperands(), function.getArgument(*state)))
+        continue;
+      auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+      std::optional<unsigned> updated =
+          updatedArgument(callee, cast<OpResult>(result.get()).getResultNumber());
+      if (!updated || call.getOperand(*updated) != function.getArgument(*state))
+        return call.emitOpError() << "updates state \"" << stateOfArgument(function, *state)
+                                  << "\", but @" << callee.getName()
+                                  << " does not say so by transformer.state";
+    }
     return success();
   }
 };

@@ -97,7 +97,9 @@ private:
   }
 
   static int64_t staticBytes(MemRefType type) {
-    int64_t bytes = type.getElementType().isIndex() ? 8 : type.getElementTypeBitWidth() / 8;
+    int64_t bytes = type.getElementType().isIndex()
+                        ? 8
+                        : llvm::divideCeil(type.getElementTypeBitWidth(), 8); // a bool is a byte
     for (int64_t size : type.getShape())
       if (!ShapedType::isDynamic(size))
         bytes *= size;

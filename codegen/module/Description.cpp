@@ -1,6 +1,7 @@
 //===- Description.cpp - a module's description of itself -----------------===//
 #include "codegen/module/Description.h"
 #include "codegen/analysis/Flops.h"
+#include "dialect/State.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -56,9 +57,26 @@ json::Array mlir::transformer::describeParameters(ModuleOp module) {
   return parameters;
 }
 
-/// Shape with names for the dynamic dimensions.
-static json::Array describeShape(MemRefType type, ArrayAttr names) {
-  static constexpr const char *defaults[] = {"batch", "sequence"};
+std::optional<StringRef> mlir::transformer::dtypeName(Type type) {
+  if (type.isInteger(1))
+    return "bool";
+  for (auto [width, name] :
+       {std::pair<unsigned, StringRef>(8, "i8"), {16, "i16"}, {32, "i32"}, {64, "i64"}})
+    if (type.isSignlessInteger(width))
+      return name;
+  if (type.isF16())
+    return "f16";
+  if (type.isBF16())
+    return "bf16";
+  if (type.isF32())
+    return "f32";
+  if (type.isF64())
+    return "f64";
+  return std::nullopt;
+}
+
+/// Shape with names for the dynamic dimensions: those of `transformer.dims`, then `defaults`.
+static json::Array describeShape(MemRefType type, ArrayAttr names, ArrayRef<StringRef> defaults) {
   json::Array shape;
   unsigned next = 0;
   for (int64_t size : type.getShape()) {
@@ -69,10 +87,20 @@ static json::Array describeShape(MemRefType type, ArrayAttr names) {
     if (names && next < names.size())
       shape.push_back(cast<StringAttr>(names[next]).getValue());
     else
-      shape.push_back(next < 2 ? defaults[next] : ("dim" + std::to_string(next)));
+      shape.push_back(next < defaults.size() ? defaults[next].str() : "dim" + std::to_string(next));
     ++next;
   }
   return shape;
+}
+
+/// The type and shape of an entry point's argument.
+static json::Object describeTensor(func::FuncOp entry, unsigned argument,
+                                   ArrayRef<StringRef> dimensions) {
+  auto type = cast<MemRefType>(entry.getArgumentTypes()[argument]);
+  json::Object value{{"dtype", dtypeName(type.getElementType()).value_or("unknown")}};
+  value["shape"] =
+      describeShape(type, entry.getArgAttrOfType<ArrayAttr>(argument, attr::dims), dimensions);
+  return value;
 }
 
 static json::Object describeDefault(DefaultAttr value) {
@@ -84,23 +112,37 @@ static json::Object describeDefault(DefaultAttr value) {
   return object;
 }
 
+Role mlir::transformer::roleOf(func::FuncOp entry, unsigned argument) {
+  if (entry.getArgAttr(argument, attr::state))
+    return Role::State;
+  return entry.getArgAttr(argument, attr::output) ? Role::Output : Role::Input;
+}
+
+json::Object mlir::transformer::describeState(func::FuncOp entry, unsigned argument) {
+  json::Object value = describeTensor(entry, argument, {"capacity"});
+  value["name"] = stateOfArgument(entry, argument);
+  return value;
+}
+
 json::Object mlir::transformer::describeEntry(func::FuncOp entry, unsigned firstIo,
                                               unsigned numIo) {
   json::Array inputs, outputs;
   for (unsigned i = firstIo; i < firstIo + numIo; ++i) {
-    auto type = cast<MemRefType>(entry.getArgumentTypes()[i]);
-    bool input = type.getElementType().isInteger(64);
-    json::Object value{{"dtype", input ? "i64" : "f32"}};
+    Role role = roleOf(entry, i);
+    if (role == Role::State)
+      continue;
+    json::Object value = describeTensor(entry, i, {"batch", "sequence"});
     auto name = entry.getArgAttrOfType<StringAttr>(i, attr::name);
     value["name"] = name ? name.getValue().str() : "arg" + std::to_string(i - firstIo);
-    value["shape"] = describeShape(type, entry.getArgAttrOfType<ArrayAttr>(i, attr::dims));
     if (auto range = entry.getArgAttrOfType<DenseI64ArrayAttr>(i, attr::range))
       value["range"] = json::Array(range.asArrayRef());
+    if (auto below = entry.getArgAttrOfType<StringAttr>(i, attr::below))
+      value["below"] = below.getValue();
     if (auto length = entry.getArgAttrOfType<IntegerAttr>(i, attr::maxLength))
       value["max_length"] = length.getInt();
     if (auto init = entry.getArgAttrOfType<DefaultAttr>(i, attr::defaultValue))
       value["default"] = describeDefault(init);
-    (input ? inputs : outputs).push_back(std::move(value));
+    (role == Role::Input ? inputs : outputs).push_back(std::move(value));
   }
   json::Object object{{"name", entry.getName()}};
   object["inputs"] = std::move(inputs);

@@ -4,12 +4,14 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/module/Description.h"
 #include "codegen/module/Descriptor.h"
+#include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "runtime/ModuleAbi.h"
+#include "runtime/abi/ModuleAbi.h"
+#include "runtime/base/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,8 +27,6 @@ using namespace mlir::transformer;
 namespace json = llvm::json;
 
 namespace {
-
-constexpr llvm::StringLiteral kProducer = "transformer-compile 0.1.0";
 
 class AbiLowering {
 public:
@@ -50,19 +50,25 @@ public:
       unsigned numIo = entry.getNumArguments() - 1; // all but the arena
       addSlots(entry);
       json::Object object = describeEntry(entry, 1, numIo);
-      object["function"] = wrap(entry, 1, numIo, /*sources=*/0);
+      if (failed(addStates(entry, numIo, object)))
+        return failure();
+      object["function"] = wrap(entry, 1, ioOf(entry, numIo), /*sources=*/0);
       entries.push_back(std::move(object));
     }
     json::Array preparedList = lowerPrepared();
     if (failed(checkParametersAreGone()))
       return failure();
 
-    json::Object description{{"producer", kProducer}, {"mode", "inference"}};
+    json::Object description{
+        {"producer", std::string("transformer-compile ") + ::transformer::runtime::version},
+        {"mode", "inference"}};
     description["target"] = describeTarget(target);
     description["parameters"] = describeParameters(module);
     description["prepare_code"] = code;
     description["prepared"] = std::move(preparedList);
     description["slots"] = std::move(slots);
+    if (!states.empty())
+      description["states"] = std::move(states);
     description["entries"] = std::move(entries);
     // A long text that few commands read: behind the JSON, where nobody has to parse it.
     std::string tokenizer;
@@ -190,6 +196,38 @@ private:
     }
   }
 
+  /// Lists the states of an entry (behind the slot table), which it may share with others.
+  LogicalResult addStates(func::FuncOp entry, unsigned numIo, json::Object &object) {
+    json::Array indices;
+    for (unsigned i = 1; i <= numIo; ++i) {
+      if (roleOf(entry, i) != Role::State)
+        continue;
+      json::Value state = describeState(entry, i);
+      auto [it, inserted] = stateIndex.try_emplace(stateOfArgument(entry, i), states.size());
+      if (inserted)
+        states.push_back(state);
+      else if (states[it->second] != state)
+        return entry.emitOpError() << "state \"" << it->first()
+                                   << "\" has another type or shape in another entry point";
+      indices.push_back(it->second);
+    }
+    if (!indices.empty())
+      object["states"] = std::move(indices);
+    return success();
+  }
+
+  /// For each argument of an entry (behind the slot table) its place in `io`: inputs, states,
+  /// outputs.
+  static SmallVector<unsigned> ioOf(func::FuncOp entry, unsigned numIo) {
+    SmallVector<unsigned> places(numIo);
+    unsigned next = 0;
+    for (Role role : {Role::Input, Role::State, Role::Output})
+      for (unsigned i = 0; i < numIo; ++i)
+        if (roleOf(entry, i + 1) == role)
+          places[i] = next++;
+    return places;
+  }
+
   /// A hash of the functions that make prepared tensors, and of their tasks: names and shapes do
   /// not say what is in the tensors.
   std::string prepareCode() {
@@ -217,7 +255,7 @@ private:
       auto function = module.lookupSymbol<func::FuncOp>(op.getFunction());
       auto [it, inserted] = wrapped.try_emplace(op.getFunction(), 0);
       if (inserted)
-        it->second = wrap(function, 0, 1, function.getNumArguments() - 2);
+        it->second = wrap(function, 0, {0}, function.getNumArguments() - 2);
       json::Array sources; // prepared tensors count on behind the parameters
       for (auto source : op.getSources().getAsRange<FlatSymbolRefAttr>()) {
         auto [kind, index] = indexOf.at(source.getValue());
@@ -233,8 +271,10 @@ private:
 
   /// Emits the C wrappers of a function and of its `.arena_bytes`; returns the
   /// index in the function table. `sources` arguments come from slots (prepare
-  /// functions), `slotArguments` says whether the first is the table itself.
-  int64_t wrap(func::FuncOp function, unsigned slotArguments, unsigned numIo, unsigned sources) {
+  /// functions), `slotArguments` says whether the first is the table itself; the
+  /// others come from the places `io` among the tensors.
+  int64_t wrap(func::FuncOp function, unsigned slotArguments, ArrayRef<unsigned> io,
+               unsigned sources) {
     auto size = module.lookupSymbol<func::FuncOp>((function.getName() + ".arena_bytes").str());
     std::string name = ("transformer." + function.getName()).str();
     Type i64 = b.getI64Type();
@@ -246,7 +286,7 @@ private:
         LLVM::Linkage::Internal);
     Block *entry = call.addEntryBlock(b);
     b.setInsertionPointToStart(entry);
-    SmallVector<Value> arguments = loadArguments(function, *entry, slotArguments, numIo, sources);
+    SmallVector<Value> arguments = loadArguments(function, *entry, slotArguments, io, sources);
     if (slotArguments)
       arguments.insert(arguments.begin(), entry->getArgument(0));
     Value most = LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(INT64_MAX));
@@ -261,29 +301,29 @@ private:
                                           LLVM::Linkage::Internal);
     entry = bytes.addEntryBlock(b);
     b.setInsertionPointToStart(entry);
-    arguments = loadArguments(size, *entry, 0, numIo, sources);
+    arguments = loadArguments(size, *entry, 0, io, sources);
     Value result = func::CallOp::create(b, size, arguments).getResult(0);
     LLVM::ReturnOp::create(b, arith::IndexCastOp::create(b, i64, result).getResult());
     functions.push_back({call, bytes});
     return functions.size() - 1;
   }
 
-  /// Memrefs for `sources` slots and `numIo` tensors, of the argument types of
+  /// Memrefs for `sources` slots and the tensors `io`, of the argument types of
   /// `function` from `first` on.
   SmallVector<Value> loadArguments(func::FuncOp function, Block &entry, unsigned first,
-                                   unsigned numIo, unsigned sources) {
+                                   ArrayRef<unsigned> io, unsigned sources) {
     SmallVector<Value> arguments;
     auto types = function.getArgumentTypes().drop_front(first);
     for (unsigned i = 0; i < sources; ++i)
       arguments.push_back(loadSlot(entry.getArgument(0), i, cast<MemRefType>(types[i])));
     auto tensor = LLVM::LLVMStructType::getLiteral(
         b.getContext(), {pointer, LLVM::LLVMArrayType::get(b.getI64Type(), TR_MAX_RANK)});
-    for (unsigned i = 0; i < numIo; ++i) {
+    for (auto [i, place] : llvm::enumerate(io)) {
       auto type = cast<MemRefType>(types[sources + i]);
       Value fields = LLVM::LoadOp::create(
           b, tensor,
           LLVM::GEPOp::create(b, pointer, tensor, entry.getArgument(1),
-                              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(i))}));
+                              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(place))}));
       Value data = LLVM::ExtractValueOp::create(b, fields, ArrayRef<int64_t>{0});
       SmallVector<Value> sizes;
       for (int64_t d = 0; d < type.getRank(); ++d)
@@ -366,7 +406,8 @@ private:
   SmallVector<std::pair<func::FuncOp, SmallVector<unsigned>>> windows;
   SmallVector<std::pair<func::CallOp, int64_t>> pendingWindows;
   SmallVector<std::pair<LLVM::LLVMFuncOp, LLVM::LLVMFuncOp>> functions;
-  json::Array slots;
+  json::Array slots, states;
+  llvm::StringMap<int64_t> stateIndex;
 };
 
 struct LowerModuleAbiPass : mlir::transformer::impl::LowerModuleAbiBase<LowerModuleAbiPass> {

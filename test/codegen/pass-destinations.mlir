@@ -13,7 +13,7 @@ func.func private @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   return %y : tensor<?x4xf32>
 }
 // CHECK-LABEL: func.func @forward(
-// CHECK-SAME: %[[A:.*]]: tensor<?x4xf32>, %[[OUT:.*]]: tensor<?x4xf32> {transformer.name = "y"})
+// CHECK-SAME: %[[A:.*]]: tensor<?x4xf32>, %[[OUT:.*]]: tensor<?x4xf32> {transformer.name = "y", transformer.output})
 func.func @forward(%a: tensor<?x4xf32>) -> (tensor<?x4xf32> {transformer.name = "y"}) attributes {transformer.entry} {
   // CHECK: %[[ROWS:.*]] = tensor.dim %[[A]], %{{.*}} : tensor<?x4xf32>
   // CHECK: %[[MEMORY:.*]] = bufferization.alloc_tensor(%[[ROWS]]) : tensor<?x4xf32>

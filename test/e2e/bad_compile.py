@@ -71,6 +71,7 @@ def check_config_files(suite: Suite) -> None:
 
 
 ENTRY = "attributes {transformer.entry}"
+STATE = '{transformer.state = "s"}'
 MLIR = {
     "bad mlir": ("func.func @forward( {\n", ()),
     "mlir without an entry": ("func.func private @f()\n", ("transformer.entry",)),
@@ -79,9 +80,35 @@ MLIR = {
         f"func.func @f(%a: i32) -> i32 {ENTRY} {{ return %a : i32 }}\n",
         ("@f", "argument 0", "i32"),
     ),
-    "mlir entry that returns ids": (
-        f"func.func @f(%a: tensor<?xi64>) -> tensor<?xi64> {ENTRY} {{ return %a : tensor<?xi64> }}\n",
-        ("@f", "result 0", "xi64"),
+    "mlir entry that returns an index": (
+        f"func.func @f(%a: tensor<?xi64>) -> tensor<?xindex> {ENTRY} {{\n"
+        "  %b = arith.index_cast %a : tensor<?xi64> to tensor<?xindex>\n  return %b : tensor<?xindex>\n}\n",
+        ("@f", "result 0", "xindex"),
+    ),
+    "mlir entry of nine dimensions": (
+        f"func.func @f(%a: tensor<1x1x1x1x1x1x1x1x1xf32>) -> tensor<1x1x1x1x1x1x1x1x1xf32> {ENTRY} {{\n"
+        "  return %a : tensor<1x1x1x1x1x1x1x1x1xf32>\n}\n",
+        ("@f", "argument 0", "rank 8"),
+    ),
+    "mlir state that is not returned": (
+        f"func.func @f(%a: tensor<4xf32> {STATE}) -> tensor<4xf32> {ENTRY} {{ return %a : tensor<4xf32> }}\n",
+        ('state "s"', "result", "found 0"),
+    ),
+    "mlir state of two open sizes": (
+        f"func.func @f(%a: tensor<?x?xf32> {STATE}) -> (tensor<?x?xf32> {STATE}) {ENTRY} {{\n"
+        "  return %a : tensor<?x?xf32>\n}\n",
+        ('state "s"', "at most one dynamic size"),
+    ),
+    "mlir state that is read after its update": (
+        f"func.func @f(%a: tensor<4xf32> {STATE}) -> (tensor<4xf32> {STATE}, tensor<4xf32>) {ENTRY} {{\n"
+        "  %b = linalg.exp ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<4xf32>\n"
+        "  return %b, %a : tensor<4xf32>, tensor<4xf32>\n}\n",
+        ('state "s" of @f', "read after the update"),
+    ),
+    "mlir state of two shapes": (
+        f"func.func @f(%a: tensor<4xf32> {STATE}) -> (tensor<4xf32> {STATE}) {ENTRY} {{ return %a : tensor<4xf32> }}\n"
+        f"func.func @g(%a: tensor<5xf32> {STATE}) -> (tensor<5xf32> {STATE}) {ENTRY} {{ return %a : tensor<5xf32> }}\n",
+        ('state "s"', "another entry point"),
     ),
     "mlir entry that is no func.func": (f"llvm.func @f() {ENTRY}\n", (r"llvm\.func",)),
 }

@@ -1,6 +1,6 @@
 //===- description.cpp - fuzz target: what a module says of itself --------===//
-#include "runtime/Description.h"
-#include "runtime/Error.h"
+#include "runtime/abi/Description.h"
+#include "runtime/base/Error.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;
@@ -25,6 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const EntryInfo &entry : module.entries) {
       if (entry.function >= functions)
         abort();
+      for (size_t state : entry.states)
+        if (state >= module.states.size())
+          abort();
       entry.firstMask();
     }
   } catch (const Error &) {

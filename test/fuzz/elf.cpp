@@ -1,6 +1,6 @@
 //===- elf.cpp - fuzz target: a module's file, before it is loaded --------===//
-#include "runtime/ElfFile.h"
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
+#include "runtime/files/ElfFile.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

@@ -1,6 +1,6 @@
 //===- index.cpp - fuzz target: an index of shards ------------------------===//
-#include "runtime/Checkpoint.h"
-#include "runtime/Error.h"
+#include "runtime/base/Error.h"
+#include "runtime/files/Checkpoint.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

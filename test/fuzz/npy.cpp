@@ -1,6 +1,6 @@
 //===- npy.cpp - fuzz target: a NumPy array -------------------------------===//
-#include "runtime/Npy.h"
-#include "runtime/Error.h"
+#include "runtime/files/Npy.h"
+#include "runtime/base/Error.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

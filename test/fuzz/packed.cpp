@@ -1,8 +1,8 @@
 //===- packed.cpp - fuzz target: packed weights ---------------------------===//
-#include "runtime/Checkpoint.h"
-#include "runtime/Description.h"
-#include "runtime/Error.h"
-#include "runtime/PackedWeights.h"
+#include "runtime/abi/Description.h"
+#include "runtime/base/Error.h"
+#include "runtime/files/Checkpoint.h"
+#include "runtime/files/PackedWeights.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

@@ -1,6 +1,6 @@
 //===- safetensors.cpp - fuzz target: a file of tensors -------------------===//
-#include "runtime/Safetensors.h"
-#include "runtime/Error.h"
+#include "runtime/files/Safetensors.h"
+#include "runtime/base/Error.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

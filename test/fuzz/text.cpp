@@ -1,5 +1,5 @@
 //===- text.cpp - fuzz target: texts to be tokenized ----------------------===//
-#include "runtime/Tokenizer.h"
+#include "runtime/text/Tokenizer.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

@@ -1,6 +1,6 @@
 //===- tokenizer.cpp - fuzz target: tokenizer.json ------------------------===//
-#include "runtime/Tokenizer.h"
-#include "runtime/Error.h"
+#include "runtime/text/Tokenizer.h"
+#include "runtime/base/Error.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

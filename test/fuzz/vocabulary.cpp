@@ -1,6 +1,6 @@
 //===- vocabulary.cpp - fuzz target: tokenizer_config.json and vocab.txt --===//
-#include "runtime/Error.h"
-#include "runtime/Tokenizer.h"
+#include "runtime/base/Error.h"
+#include "runtime/text/Tokenizer.h"
 #include "test/fuzz/Fuzz.h"
 
 using namespace transformer;

@@ -1,5 +1,5 @@
 #include "test/runtime/FakeModule.h"
-#include "runtime/Hash.h"
+#include "runtime/base/Hash.h"
 #include "test/runtime/TestSupport.h"
 
 namespace transformer::runtime {

@@ -9,7 +9,7 @@
 #ifndef TRANSFORMER_TEST_RUNTIME_FAKEMODULE_H
 #define TRANSFORMER_TEST_RUNTIME_FAKEMODULE_H
 
-#include "runtime/Module.h"
+#include "runtime/execute/Program.h"
 
 #include <string>
 

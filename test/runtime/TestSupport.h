@@ -2,8 +2,8 @@
 #ifndef TRANSFORMER_TEST_RUNTIME_TESTSUPPORT_H
 #define TRANSFORMER_TEST_RUNTIME_TESTSUPPORT_H
 
-#include "runtime/Error.h"
-#include "runtime/Tensor.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Tensor.h"
 
 #include <gtest/gtest.h>
 

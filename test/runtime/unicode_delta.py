@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes runtime/UnicodeDelta.inc: where utf8proc and Hugging Face `tokenizers` differ.
+"""Writes runtime/text/UnicodeDelta.inc: where utf8proc and Hugging Face `tokenizers` differ.
 
 `tokenizers` mixes several Unicode versions: categories come from a crate of Unicode 8's time,
 decompositions from another, lower case and white space from Rust's standard library. utf8proc has
@@ -64,7 +64,7 @@ WHITE = {9, 10, 11, 12, 13, 0x85}
 
 
 def ours(c):
-    """The same, as runtime/Unicode.cpp computes it from utf8proc."""
+    """The same, as runtime/text/Unicode.cpp computes it from utf8proc."""
     k = category(c)
     buffer, last = (ctypes.c_int32 * 8)(), ctypes.c_int(0)
     n = utf8proc.utf8proc_decompose_char(c, buffer, 8, DECOMPOSE | STABLE, ctypes.byref(last))
@@ -100,7 +100,7 @@ def ranges(points):
 
 def main():
     out = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
-                       pathlib.Path(__file__).resolve().parents[2] / "runtime/UnicodeDelta.inc")
+                       pathlib.Path(__file__).resolve().parents[2] / "runtime/text/UnicodeDelta.inc")
     differ = {k: [] for k in ("removed", "space", "punctuation", "mark", "chinese")}
     lower, nfd, classes = [], [], []
     for c in range(0x110000):

@@ -1,0 +1,156 @@
+//===- Memory.cpp - mapped files and aligned memory -----------------------===//
+#include "runtime/base/Memory.h"
+
+#include "runtime/base/Error.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace transformer::runtime {
+namespace {
+
+uint64_t pageSize() {
+  static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+} // namespace
+
+AlignedBuffer::AlignedBuffer(size_t size) : bytes(size) {
+  if (size < hugePage) {
+    pointer = static_cast<char *>(std::aligned_alloc(bufferAlignment, alignUp(size ? size : 1)));
+  } else if (size < SIZE_MAX / 2) {
+    // One huge page more, so that the buffer can start at a multiple of a huge page.
+    mapped = (size + hugePage - 1) / hugePage * hugePage + hugePage;
+    void *map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map != MAP_FAILED) {
+      auto address = reinterpret_cast<uintptr_t>(map);
+      auto start = (address + hugePage - 1) / hugePage * hugePage;
+      auto end = address + mapped;
+      auto used = start + mapped - hugePage;
+      if (start != address)
+        munmap(map, start - address);
+      if (end != used)
+        munmap(reinterpret_cast<void *>(used), end - used);
+      mapped -= hugePage;
+      pointer = reinterpret_cast<char *>(start);
+      madvise(pointer, mapped, MADV_HUGEPAGE); // a hint: failure changes nothing but speed
+    }
+  }
+  if (!pointer)
+    fail("out of memory: cannot allocate {} bytes", size);
+}
+
+AlignedBuffer::AlignedBuffer(AlignedBuffer &&other) noexcept
+    : pointer(std::exchange(other.pointer, nullptr)), bytes(std::exchange(other.bytes, 0)),
+      mapped(std::exchange(other.mapped, 0)) {}
+
+AlignedBuffer &AlignedBuffer::operator=(AlignedBuffer &&other) noexcept {
+  std::swap(pointer, other.pointer);
+  std::swap(bytes, other.bytes);
+  std::swap(mapped, other.mapped);
+  return *this;
+}
+
+AlignedBuffer::~AlignedBuffer() {
+  if (mapped)
+    munmap(pointer, mapped);
+  else
+    std::free(pointer);
+}
+
+void *Arena::reserve(size_t size) {
+  if (size > buffer.size() || !buffer.data()) {
+    buffer = AlignedBuffer(); // first give back, so that both are never held
+    buffer = AlignedBuffer(size);
+  }
+  return buffer.data();
+}
+
+MappedFile::MappedFile(const std::string &path, uint64_t offset, uint64_t size) {
+  state.path = path;
+  try {
+    map(offset, size);
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+void MappedFile::map(uint64_t offset, uint64_t size) {
+  const std::string &path = state.path;
+  // Without O_NONBLOCK a pipe would be waited for; reading regular files it changes nothing.
+  state.file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (state.file < 0)
+    fail("{}: cannot open: {}", path, std::strerror(errno));
+  struct stat status;
+  if (fstat(state.file, &status) != 0 || !S_ISREG(status.st_mode))
+    fail("{}: not a regular file", path);
+  state.version = currentVersion();
+  uint64_t total = state.version.size;
+  if (offset > total || (size != npos && size > total - offset))
+    fail("{}: truncated: expected {} bytes from offset {}, the file has {}", path, size, offset,
+         total);
+  state.bytes = size == npos ? total - offset : size;
+  if (state.bytes == 0)
+    return;
+  uint64_t skip = offset % pageSize();
+  void *map = mmap(nullptr, state.bytes + skip, PROT_READ, MAP_PRIVATE, state.file,
+                   static_cast<off_t>(offset - skip));
+  if (map == MAP_FAILED)
+    fail("{}: cannot map: {}", path, std::strerror(errno));
+  state.base = static_cast<char *>(map);
+  state.skip = skip;
+  state.use = FileInUse::mapped(path, map, state.bytes + skip);
+}
+
+MappedFile::~MappedFile() { release(); }
+
+void MappedFile::release() {
+  state.use = {}; // before something else can be mapped there
+  if (state.base)
+    munmap(state.base, state.bytes + state.skip);
+  if (state.file >= 0)
+    close(state.file);
+}
+
+MappedFile::Version MappedFile::currentVersion() const {
+  struct stat status = {};
+  fstat(state.file, &status);
+  return {static_cast<uint64_t>(status.st_size),
+          int64_t(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+void MappedFile::checkUnchanged() const {
+  if (state.file >= 0 && currentVersion() != state.version)
+    fail("{}: changed while it was in use", state.path);
+}
+
+Pages MappedFile::pages(uint64_t begin, uint64_t length) const {
+  if (!state.base || length == 0)
+    return {};
+  uint64_t page = pageSize(), skip = state.skip;
+  uint64_t first = (skip + begin + page - 1) / page * page;
+  uint64_t last = skip + begin + length;
+  // The file's last page is whole even if its bytes are not.
+  last = last == skip + state.bytes ? (last + page - 1) / page * page : last / page * page;
+  return first < last ? Pages{state.base + first, last - first} : Pages{};
+}
+
+void MappedFile::preferHugePages() const {
+  if (state.base)
+    madvise(state.base, state.bytes + state.skip, MADV_HUGEPAGE);
+}
+
+void releasePages(Pages pages) {
+  if (pages.bytes != 0)
+    madvise(pages.begin, pages.bytes, MADV_DONTNEED);
+}
+
+} // namespace transformer::runtime

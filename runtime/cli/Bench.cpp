@@ -1,0 +1,104 @@
+//===- Bench.cpp - the subcommand bench -----------------------------------===//
+#include "runtime/profile/Bench.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Error.h"
+#include "runtime/base/Path.h"
+#include "runtime/cli/Session.h"
+#include "runtime/cli/StateOptions.h"
+#include "runtime/execute/ThreadPool.h"
+#include "runtime/files/TensorFiles.h"
+
+#include <cstdio>
+
+namespace transformer::runtime {
+namespace {
+
+struct BenchOptions {
+  std::string shape, entry = "forward", jsonPath;
+  std::vector<int64_t> lengths;
+  std::vector<std::string> inputs;
+  int repeat = 10;
+  bool json = false;
+  StateOptions state;
+};
+
+/// "8x128" is eight lengths of 128.
+std::vector<int64_t> parseShape(const std::string &text) {
+  long long rows = 0, columns = 0;
+  int used = 0;
+  if (std::sscanf(text.c_str(), "%lldx%lld%n", &rows, &columns, &used) != 2 ||
+      static_cast<size_t>(used) != text.size() || rows < 1 || columns < 1 || rows > 1 << 20 ||
+      columns > 1 << 24)
+    fail("--shape {}: expected BATCHxSEQUENCE, for example 8x128", printable(text, 40));
+  return std::vector<int64_t>(static_cast<size_t>(rows), columns);
+}
+
+void runBench(const Session &session, const BenchOptions &options) {
+  const EntryInfo &entry = session.module->entry(options.entry);
+  int ways = !options.shape.empty() + !options.lengths.empty() + !options.inputs.empty();
+  if (ways > 1)
+    fail("give one of --shape, --lengths and --inputs");
+  if (!options.jsonPath.empty())
+    checkFolder(options.jsonPath);
+  TensorMap inputs;
+  if (!options.inputs.empty())
+    inputs = readTensors(options.inputs);
+  else
+    inputs = randomInputs(entry, options.lengths.empty()
+                                     ? parseShape(options.shape.empty() ? "1x128" : options.shape)
+                                     : options.lengths);
+  State state = openState(*session.module, entry, options.state);
+  Program program = session.openProgram();
+  Call call = program.prepare(options.entry, std::move(inputs), &state);
+  BenchResult result = bench(program, call, options.repeat);
+  std::string object = formatted(
+      "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
+      "\"flops\": {:.0f}, \"gflops\": {:.3f}}}\n",
+      result.medianMs, result.minMs, result.maxMs, result.tokens, result.flops, result.gflops);
+  if (options.json && options.jsonPath.empty()) {
+    writeOut(object);
+    return;
+  }
+  if (options.json) {
+    AtomicFile file(options.jsonPath);
+    file.write(object);
+    file.commit();
+  }
+  std::string shape = call.inputs.empty() ? "" : shapeText(call.inputs[0].shape());
+  writeOut(formatted("{} {}, {} tokens, {} threads, {} runs\n"
+                     "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
+                     "{:.0f} tokens/second, {:.1f} GFLOP/s\n",
+                     entry.name, shape, result.tokens, threads(), options.repeat, result.medianMs,
+                     result.minMs, result.maxMs,
+                     double(result.tokens) / std::max(result.medianMs, 1e-9) * 1e3, result.gflops));
+}
+
+} // namespace
+
+void addBench(CLI::App &app, Session &session) {
+  CLI::App *command = app.add_subcommand("bench", "Time the model on random or given inputs");
+  auto options = std::make_shared<BenchOptions>();
+  addWeights(*command, session);
+  command->add_option("--shape", options->shape, "BATCHxSEQUENCE (default: 1x128)");
+  command
+      ->add_option("--lengths", options->lengths,
+                   "A length a row, separated by commas; padded to the longest")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 24));
+  command->add_option("--inputs,-i", options->inputs, "A safetensors file, or NAME=FILE.npy")
+      ->take_all();
+  command->add_option("--repeat", options->repeat, "Timed runs, after two to warm up")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 24));
+  command->add_option("--entry", options->entry, "The entry point")->capture_default_str();
+  addStateOptions(*command, options->state, /*saves=*/false);
+  CLI::Option *json = command->add_option(
+      "--json", options->jsonPath, "Write one JSON object: to FILE, or alone to standard output");
+  json->expected(0, 1);
+  command->callback([&session, options, json] {
+    options->json = json->count() > 0;
+    session.command = [&session, options] { runBench(session, *options); };
+  });
+}
+
+} // namespace transformer::runtime

@@ -1,0 +1,113 @@
+//===- Info.cpp - the subcommand info -------------------------------------===//
+#include "runtime/base/Error.h"
+#include "runtime/cli/Session.h"
+#include "runtime/execute/CpuFeatures.h"
+
+namespace transformer::runtime {
+namespace {
+
+std::string dimensions(const std::vector<Dimension> &shape) {
+  std::vector<std::string> parts;
+  for (const Dimension &dimension : shape)
+    parts.push_back(dimension.name.empty() ? std::to_string(dimension.size) : dimension.name);
+  return formatted("[{}]", fmt::join(parts, ", "));
+}
+
+std::string lowerName(DataType type) {
+  std::string name(safetensorsName(type));
+  for (char &c : name)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+std::string inputLine(const InputInfo &input) {
+  std::string line =
+      formatted("    in   {}: {} {}", input.name, lowerName(input.dtype), dimensions(input.shape));
+  if (input.range)
+    line += formatted(", {} to {}", input.range->low, input.range->high - 1);
+  if (!input.below.empty())
+    line += formatted(", below {}", input.below);
+  if (input.maxLength)
+    line += formatted(", at most {} long", *input.maxLength);
+  if (input.defaultValue)
+    line += ", optional";
+  return line + "\n";
+}
+
+int64_t bytesOf(const std::vector<int64_t> &shape, DataType type) {
+  return byteSize(shape, byteWidth(type));
+}
+
+/// Reads the file of packed weights and says what a run would make of it. Throws Error when it is
+/// damaged.
+std::string packedLine(const Session &session) {
+  std::optional<Checkpoint> weights = session.findWeights();
+  std::string problem = PackedWeights::check(session.packedWeights, session.module->description(),
+                                             weights ? &*weights : nullptr);
+  if (!problem.empty())
+    return formatted("packed     not usable: {}\n", problem);
+  return formatted("packed     whole, made by this program{}\n",
+                   weights ? " from these weights" : "");
+}
+
+void info(const Session &session, bool json) {
+  const Description &description = session.module->description();
+  std::string packed = session.packedWeights.empty() ? "" : packedLine(session);
+  if (json) {
+    writeOut(description.text + "\n");
+    return;
+  }
+  std::string text =
+      formatted("model      {} ({})\nproducer   {}\ntarget     {} {}\nfeatures   {}\n",
+                description.modelType, description.mode, description.producer, description.arch,
+                description.cpu, fmt::join(description.features, " "));
+  std::vector<std::string> missing = missingCpuFeatures(description.features);
+  text += missing.empty() ? "this CPU   runs it\n"
+                          : formatted("this CPU   lacks {}\n", fmt::join(missing, " "));
+  int64_t elements = 0, bytes = 0, preparedBytes = 0;
+  for (const ParameterInfo &parameter : description.parameters) {
+    elements += byteSize(parameter.shape, 1);
+    bytes += bytesOf(parameter.shape, parameter.dtype);
+  }
+  for (const PreparedInfo &item : description.prepared)
+    preparedBytes += bytesOf(item.shape, item.dtype);
+  text += formatted("parameters {} tensors, {} elements, {:.1f} MiB\n",
+                    description.parameters.size(), elements, double(bytes) / 0x1p20);
+  text += formatted("prepared   {} tensors, {:.1f} MiB\n", description.prepared.size(),
+                    double(preparedBytes) / 0x1p20);
+  for (const StateInfo &state : description.states)
+    text += formatted("state      {}: {} {}\n", state.name, lowerName(state.dtype),
+                      dimensions(state.shape));
+  for (const EntryInfo &entry : description.entries) {
+    text += formatted("entry      {} (function {})\n", entry.name, entry.function);
+    for (const InputInfo &input : entry.inputs)
+      text += inputLine(input);
+    for (size_t state : entry.states)
+      text += formatted("    keeps {}\n", description.states[state].name);
+    for (const OutputInfo &output : entry.outputs)
+      text += formatted("    out  {}: {} {}\n", output.name, lowerName(output.dtype),
+                        dimensions(output.shape));
+  }
+  if (auto embedded = findEmbeddedWeights(session.image))
+    text += formatted("weights    embedded, {:.1f} MiB\n", double(embedded->size) / 0x1p20);
+  text += formatted("tokenizer  {}\n", description.tokenizer.empty() ? "not embedded" : "embedded");
+  writeOut(text + packed);
+}
+
+} // namespace
+
+void addInfo(CLI::App &app, Session &session) {
+  CLI::App *command = app.add_subcommand("info", "What the program contains");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print the module's description as it is");
+  command->add_option("--packed-weights", session.packedWeights,
+                      "Read this file of packed weights and say whether it is whole (else the exit "
+                      "code is 1), and whether a run would use it");
+  command->add_option(
+      "--weights,-w", session.weights,
+      "The weights that it should belong to (default: the embedded weights, if any)");
+  command->callback(
+      [&session, json] { session.command = [&session, json] { info(session, *json); }; });
+}
+
+} // namespace transformer::runtime

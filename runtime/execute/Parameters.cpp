@@ -1,0 +1,240 @@
+//===- Parameters.cpp - weights bound to a module's slots -----------------===//
+#include "runtime/execute/Parameters.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/execute/Module.h"
+#include "runtime/profile/Profile.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace transformer::runtime {
+namespace {
+
+/// Parameters used in place are aligned to their elements, not to 64 bytes: real files start
+/// tensors at any multiple of their element size.
+bool isAligned(const void *pointer, DataType type) {
+  return reinterpret_cast<uintptr_t>(pointer) % static_cast<uintptr_t>(byteWidth(type)) == 0;
+}
+
+/// A file's type can be read as `wanted` without losing anything.
+bool convertible(DataType found, DataType wanted) {
+  return found == wanted ||
+         (wanted == DataType::F32 && (found == DataType::F16 || found == DataType::BF16));
+}
+
+/// convertToFloat by all threads.
+void convertInParallel(DataType type, const char *source, Tensor &result) {
+  static constexpr int64_t piece = int64_t(1) << 19; // elements: the result is a huge page
+  struct Work {
+    DataType type;
+    const char *source;
+    float *result;
+    int64_t count;
+  } work{type, source, result.data<float>(), result.count()};
+  auto convert = [](void *context, int64_t index) {
+    const Work &work = *static_cast<Work *>(context);
+    int64_t first = index * piece;
+    convertToFloat(work.type, work.source + first * byteWidth(work.type), work.result + first,
+                   std::min(piece, work.count - first));
+  };
+  static constexpr tr_work done = {.label = "convert",
+                                   .layer = nullptr,
+                                   .shape = "elements={}",
+                                   .num_amounts = 1,
+                                   .flops = {},
+                                   .bytes = {2 + sizeof(float)}, // F16 and BF16 are what converts
+                                   .fixed_bytes = 0};
+  tr_parallel_for(convert, &work, (work.count + piece - 1) / piece, &done, &work.count);
+}
+
+} // namespace
+
+/// Kernel work on pages, done by all threads: to fill fresh memory with zeros, or to give mapped
+/// pages back, takes about as long as to copy them.
+class PageWork {
+public:
+  /// Pages of an AlignedBuffer that will be written to.
+  void touch(Pages pages) { add(pages, true); }
+  /// Pages of a mapped file that nobody needs any more.
+  void release(Pages pages) { add(pages, false); }
+
+  void run() {
+    static constexpr tr_work done = namedWork("pages");
+    tr_parallel_for(doPiece, this, static_cast<int64_t>(pieces.size()), &done, nullptr);
+    pieces.clear();
+  }
+
+private:
+  struct Piece {
+    Pages pages;
+    bool fresh;
+  };
+
+  void add(Pages pages, bool fresh) {
+    for (size_t done = 0; done < pages.bytes; done += hugePage)
+      pieces.push_back({{pages.begin + done, std::min(hugePage, pages.bytes - done)}, fresh});
+  }
+
+  static void doPiece(void *work, int64_t index) {
+    const Piece &piece = static_cast<PageWork *>(work)->pieces[static_cast<size_t>(index)];
+    if (piece.fresh)
+      *static_cast<volatile char *>(piece.pages.begin) = 0;
+    else
+      releasePages(piece.pages);
+  }
+
+  std::vector<Piece> pieces;
+};
+
+Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena,
+                       const std::string &packedWeights)
+    : module(&module), weights(std::move(checkpoint)) {
+  const Description &description = module.description();
+  ProfileScope scope("load weights");
+  bound.reserve(description.parameters.size());
+  for (const ParameterInfo &parameter : description.parameters)
+    bind(parameter);
+  for (const PreparedInfo &item : description.prepared)
+    for (size_t source : item.sources)
+      if (source < bound.size())
+        ++bound[source].uses;
+  for (const SlotInfo &slot : description.slots)
+    if (slot.kind == SlotInfo::Parameter)
+      bound[slot.index].kept = true;
+  prepareAll(arena, packedWeights);
+  const char *prepared = packed && packed->data() ? packed->data() : preparedMemory.data();
+  for (const SlotInfo &slot : description.slots)
+    table.push_back(slot.kind == SlotInfo::Prepared ? prepared + offsets[slot.index]
+                                                    : materialize(slot.index));
+}
+
+void Parameters::bind(const ParameterInfo &parameter) {
+  std::string name = parameter.name;
+  auto found = weights.find(name);
+  for (size_t i = 0; !found && i < parameter.aliases.size(); ++i) {
+    name = parameter.aliases[i];
+    found = weights.find(name);
+  }
+  if (!found)
+    fail("{}: missing tensor \"{}\" ({} {})", weights.path(), parameter.name,
+         safetensorsName(parameter.dtype), shapeText(parameter.shape));
+  const TensorView &view = *found->view;
+  const std::string &file = found->file->path();
+  if (!convertible(view.dtype, parameter.dtype))
+    fail("{}: tensor \"{}\": expected dtype {}{}, found {}", file, name,
+         safetensorsName(parameter.dtype),
+         parameter.dtype == DataType::F32 ? " (or F16, BF16)" : "", safetensorsName(view.dtype));
+  if (view.shape != parameter.shape)
+    fail("{}: tensor \"{}\": expected shape {}, found {}", file, name, shapeText(parameter.shape),
+         shapeText(view.shape));
+  Bound item{};
+  item.found = *found;
+  item.direct = view.dtype == parameter.dtype && isAligned(view.data, view.dtype);
+  bound.push_back(std::move(item));
+}
+
+/// The parameter's elements in the module's type; converts on first use.
+const void *Parameters::materialize(size_t index) {
+  Bound &item = bound[index];
+  const TensorView &view = *item.found.view;
+  if (item.direct)
+    return view.data;
+  const ParameterInfo &parameter = module->description().parameters[index];
+  if (!item.converted.data<char>()) {
+    item.converted = Tensor(parameter.dtype, parameter.shape);
+    if (view.dtype == parameter.dtype)
+      std::memcpy(item.converted.data<char>(), view.data, view.bytes);
+    else
+      convertInParallel(view.dtype, view.data, item.converted);
+    releasePages(item.found.file->pages(view));
+  }
+  return item.converted.data<char>();
+}
+
+/// Called after a prepare function has read a source: gives back what nobody needs any more.
+void Parameters::finishUse(size_t index, PageWork &work) {
+  if (index >= bound.size())
+    return; // a prepared tensor
+  Bound &item = bound[index];
+  if (--item.uses != 0 || item.kept)
+    return;
+  item.converted = Tensor();
+  work.release(item.found.file->pages(*item.found.view));
+}
+
+void Parameters::checkUnchanged() const {
+  weights.checkUnchanged();
+  if (packed)
+    packed->checkUnchanged();
+}
+
+void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
+  const Description &description = module->description();
+  size_t total = 0;
+  for (const PreparedInfo &item : description.prepared) {
+    offsets.push_back(total);
+    auto bytes = static_cast<size_t>(byteSize(item.shape, byteWidth(item.dtype)));
+    if (__builtin_add_overflow(total, alignUp(bytes), &total))
+      fail("{}: prepared tensors are too large", module->path());
+  }
+  if (total == 0 && description.prepared.empty())
+    return;
+  if (!packedWeights.empty()) {
+    packed.emplace(packedWeights, description, weights, total);
+    if (packed->data())
+      return;
+  }
+  preparedMemory = AlignedBuffer(total);
+  runPrepare(arena);
+  if (!packed)
+    return;
+  weights.checkUnchanged(); // or the file would hold what no weights file has held
+  try {
+    ProfileScope scope("write packed weights");
+    packed->write(preparedMemory.data());
+    message = formatted("note: {}: packed weights written ({})", packedWeights, packed->reason());
+  } catch (const Error &problem) {
+    message =
+        formatted("warning: {}; without it weights are packed at every start", problem.what());
+  }
+}
+
+void Parameters::runPrepare(Arena &arena) {
+  const Description &description = module->description();
+  PageWork work;
+  size_t touched = 0;
+  for (size_t i = 0; i < description.prepared.size(); ++i) {
+    const PreparedInfo &item = description.prepared[i];
+    std::vector<const void *> sources;
+    for (size_t source : item.sources)
+      sources.push_back(source < bound.size()
+                            ? materialize(source)
+                            : preparedMemory.data() + offsets[source - bound.size()]);
+    tr_tensor result = tensorAt(preparedMemory.data() + offsets[i], item.shape);
+    // A huge page that two threads write to first is filled with zeros by both.
+    size_t end = i + 1 < offsets.size() ? offsets[i + 1] : preparedMemory.size();
+    if (end > touched) {
+      size_t next = std::min(preparedMemory.size(), (end + hugePage - 1) / hugePage * hugePage);
+      work.touch({preparedMemory.data() + touched, next - touched});
+      touched = next;
+    }
+    work.run();
+    const tr_function &function = module->functions()[item.function];
+    int64_t scratch = function.arena_bytes(sources.data(), &result);
+    if (scratch < 0)
+      fail("{}: prepare function of \"{}\" asks for {} bytes of scratch memory", module->path(),
+           item.name, scratch);
+    tr_scope(item.name.c_str());
+    function.call(sources.data(), &result, arena.reserve(static_cast<size_t>(scratch)));
+    // What lies between tensors goes to the file, too: nothing by accident.
+    char *behind = preparedMemory.data() + offsets[i] + byteSize(item.shape, byteWidth(item.dtype));
+    std::fill(behind, preparedMemory.data() + end, '\0');
+    for (size_t source : item.sources)
+      finishUse(source, work);
+  }
+  tr_scope(nullptr);
+  work.run();
+}
+
+} // namespace transformer::runtime

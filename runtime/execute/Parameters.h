@@ -1,0 +1,66 @@
+//===- Parameters.h - weights bound to a module's slots ---------*- C++ -*-===//
+#ifndef TRANSFORMER_RUNTIME_PARAMETERS_H
+#define TRANSFORMER_RUNTIME_PARAMETERS_H
+
+#include "runtime/base/Tensor.h"
+#include "runtime/files/Checkpoint.h"
+#include "runtime/files/PackedWeights.h"
+
+#include <optional>
+#include <vector>
+
+namespace transformer::runtime {
+
+class Module;
+class PageWork;
+struct ParameterInfo;
+
+/// The pointer table of a module. A parameter of the file's own type is used where the file is
+/// mapped; others are converted once; prepared tensors are made once. What only served as a source
+/// does not stay in memory, so that the peak is about the size of the weights.
+class Parameters {
+public:
+  /// Binds all parameters and runs the prepare functions with `arena` as scratch. With
+  /// `packedWeights`, the path of a file, prepared tensors come from that file, which is made when
+  /// it does not belong to the module and the weights. Throws Error that names the file, the
+  /// tensor, what was expected and what was found.
+  Parameters(const Module &module, Checkpoint weights, Arena &arena,
+             const std::string &packedWeights);
+
+  const void *const *slots() const { return table.data(); }
+  const Checkpoint &checkpoint() const { return weights; }
+
+  /// Throws Error when a file that is in use has been written to since it was opened.
+  void checkUnchanged() const;
+
+  /// What became of the file of packed weights: a line for the user, empty when it was used.
+  const std::string &notice() const { return message; }
+
+private:
+  struct Bound {
+    Checkpoint::Found found;
+    bool direct;       // usable where the file is mapped
+    size_t uses = 0;   // prepared tensors that still need it
+    bool kept = false; // a slot uses it
+    Tensor converted;
+  };
+
+  void bind(const ParameterInfo &parameter);
+  const void *materialize(size_t index);
+  void finishUse(size_t index, PageWork &work);
+  void prepareAll(Arena &arena, const std::string &packedWeights);
+  void runPrepare(Arena &arena);
+
+  const Module *module;
+  Checkpoint weights;
+  std::vector<Bound> bound;
+  std::vector<size_t> offsets;  // of prepared tensors
+  AlignedBuffer preparedMemory; // of prepared tensors made here
+  std::optional<PackedWeights> packed;
+  std::string message;
+  std::vector<const void *> table;
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_PARAMETERS_H

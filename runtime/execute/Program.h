@@ -1,0 +1,66 @@
+//===- Program.h - a module with its weights, ready to run ------*- C++ -*-===//
+//
+//   Module module = Module::open("bert.so");          // or Module(transformer_module, "bert")
+//   Program program(module, Checkpoint::open("model.safetensors"));
+//   TensorMap outputs = program.run("forward", std::move(inputs));
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_PROGRAM_H
+#define TRANSFORMER_RUNTIME_PROGRAM_H
+
+#include "runtime/base/Tensor.h"
+#include "runtime/execute/Module.h"
+#include "runtime/execute/Parameters.h"
+#include "runtime/execute/State.h"
+#include "runtime/files/Checkpoint.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace transformer::runtime {
+
+/// Inputs and outputs of one call of an entry point, checked and complete; may be run again.
+struct Call {
+  const EntryInfo *entry = nullptr;
+  State *state = nullptr;                    // what the entry updates
+  std::map<std::string, int64_t> dimensions; // the dynamic ones, by name
+  std::vector<Tensor> inputs;                // in the entry's order, defaults made
+  std::vector<Tensor> outputs;               // in the entry's order
+};
+
+/// A module with its weights bound, ready to run. Not thread-safe: one call at a time.
+class Program {
+public:
+  /// Checks the CPU, binds every parameter and runs the prepare functions, or takes what they made
+  /// from `packedWeights`, the path of a file that is made if need be (empty: none). `module` must
+  /// outlive the program. Throws Error.
+  Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {});
+
+  const Module &module() const { return *code; }
+  const Checkpoint &weights() const { return parameters.checkpoint(); }
+
+  /// A line for the user on the file of packed weights; empty when there is nothing to say.
+  const std::string &notice() const { return parameters.notice(); }
+
+  /// Checks `inputs` (names, types, shapes, every value), makes the missing ones and allocates
+  /// outputs. `state`, which must stay where it is until the call has been executed, is what the
+  /// entry updates, if it does. Throws Error that names the input.
+  Call prepare(const std::string &entry, TensorMap inputs, State *state = nullptr) const;
+
+  /// Runs a prepared call; its outputs are overwritten. Throws Error when the files of the weights
+  /// have been written to since they were opened: nobody knows what of them was read.
+  void execute(Call &call);
+
+  /// prepare and execute; the outputs by name.
+  TensorMap run(const std::string &entry, TensorMap inputs, State *state = nullptr);
+
+private:
+  const Module *code;
+  Arena arena;
+  Parameters parameters;
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_PROGRAM_H

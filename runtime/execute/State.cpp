@@ -1,0 +1,65 @@
+//===- State.cpp - what a program keeps from call to call -----------------===//
+#include "runtime/execute/State.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/files/Safetensors.h"
+
+#include <cstring>
+
+namespace transformer::runtime {
+
+State::State(const Description &description, const NamedSizes &sizes) {
+  for (const StateInfo &info : description.states) {
+    std::vector<int64_t> shape;
+    for (const Dimension &dimension : info.shape) {
+      auto size = sizes.find(dimension.name);
+      if (!dimension.name.empty() && size == sizes.end())
+        fail("state \"{}\": nobody says how large \"{}\" is", info.name, dimension.name);
+      if (!dimension.name.empty() && size->second < 1)
+        fail("state \"{}\": {} is {}, expected 1 or more", info.name, dimension.name, size->second);
+      shape.push_back(dimension.name.empty() ? dimension.size : size->second);
+      if (!dimension.name.empty())
+        named.insert(*size);
+    }
+    order.push_back(&(values[info.name] = Tensor(info.dtype, std::move(shape))));
+  }
+  reset();
+}
+
+State State::restore(const Description &description, const std::string &path) {
+  TensorMap found = readSafetensors(path);
+  NamedSizes sizes;
+  for (const StateInfo &info : description.states) {
+    auto tensor = found.find(info.name);
+    if (tensor == found.end())
+      fail("{}: missing state \"{}\"", path, info.name);
+    const std::vector<int64_t> &shape = tensor->second.shape();
+    for (size_t d = 0; d < info.shape.size() && d < shape.size(); ++d)
+      if (!info.shape[d].name.empty())
+        sizes.emplace(info.shape[d].name, shape[d]);
+  }
+  for (const auto &[name, tensor] : found) {
+    auto known = [&](const StateInfo &info) { return info.name == name; };
+    if (std::none_of(description.states.begin(), description.states.end(), known))
+      fail("{}: the program keeps no state \"{}\"", path, printable(name));
+  }
+  State state(description, sizes);
+  for (auto &[name, tensor] : state.values) {
+    Tensor &given = found.at(name);
+    if (given.dtype() != tensor.dtype() || given.shape() != tensor.shape())
+      fail("{}: state \"{}\": expected {} {}, found {} {}", path, name,
+           safetensorsName(tensor.dtype()), shapeText(tensor.shape()),
+           safetensorsName(given.dtype()), shapeText(given.shape()));
+    tensor = std::move(given);
+  }
+  return state;
+}
+
+void State::reset() {
+  for (auto &[name, tensor] : values)
+    std::memset(tensor.data<char>(), 0, static_cast<size_t>(tensor.bytes()));
+}
+
+void State::save(const std::string &path) const { writeSafetensors(path, values); }
+
+} // namespace transformer::runtime
