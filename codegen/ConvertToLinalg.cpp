@@ -163,7 +163,6 @@ private:
     return success();
   }
 
-  UnitAttr unit(bool set) { return set ? b.getUnitAttr() : UnitAttr(); }
   Value rowsOf(Value x) { return tensor::DimOp::create(b, x, 0); }
   /// Of the type of `result`, with as many rows as `like`.
   Value emptyFor(Value result, Value like) {
@@ -217,25 +216,22 @@ private:
   }
 
   Value embed(Value result, ValueRange ids, ValueRange tables, ValueRange norm,
-              ArrayRef<double> scales, FloatAttr eps, bool unbiased, bool epsOutside) {
+              ArrayRef<double> scales, NormAttr formula) {
     Value out = emptyFor(result, ids.front());
     return kernel::EmbeddingOp::create(b, TypeRange{out.getType()}, ids, tables, norm,
-                                       ValueRange{out}, b.getDenseF64ArrayAttr(scales), eps,
-                                       unit(unbiased), unit(epsOutside))
+                                       ValueRange{out}, formula, b.getDenseF64ArrayAttr(scales))
         .getResult(0);
   }
 
   LogicalResult lower(EmbeddingOp op) {
-    return finish(op,
-                  {embed(op.getResult(), op.getIds(), op.getTable(), {},
-                         {op.getScale().convertToDouble()}, b.getF64FloatAttr(0), false, false)});
+    return finish(op, {embed(op.getResult(), op.getIds(), op.getTable(), {},
+                             {op.getScale().convertToDouble()}, NormAttr())});
   }
 
   LogicalResult lower(EmbeddingLayerNormOp op) {
     SmallVector<double> scales(op.getIds().size(), 1.0);
-    return finish(op,
-                  {embed(op.getResult(), op.getIds(), op.getTables(), {op.getGamma(), op.getBeta()},
-                         scales, op.getEpsAttr(), op.getUnbiased(), op.getEpsOutside())});
+    return finish(op, {embed(op.getResult(), op.getIds(), op.getTables(),
+                             {op.getGamma(), op.getBeta()}, scales, op.getNorm())});
   }
 
   /// Whether `x` is all of what an op here writes to memory of its own.
@@ -255,8 +251,7 @@ private:
       outs.back() = op.getX();
     SmallVector<Type> types(results, op.getX().getType());
     auto normed = kernel::LayerNormOp::create(b, types, op.getX(), residual, op.getGamma(),
-                                              op.getBeta(), outs, op.getEpsAttr(),
-                                              unit(op.getUnbiased()), unit(op.getEpsOutside()));
+                                              op.getBeta(), outs, op.getNorm(), UnitAttr());
     return SmallVector<Value>(normed.getResults());
   }
   LogicalResult lower(LayerNormOp op) { return finish(op, norm(op, {}, 1)); }
@@ -280,15 +275,18 @@ private:
   }
 
   LogicalResult lower(AttentionOp op) {
-    Value cuQ = sequences.at(op.getSequences()).cu, cuK = sequences.at(op.keySequences()).cu;
+    if (op.getPositionBias() || op.getLogSumExp())
+      return op->emitOpError("has a bias or a log_sum_exp, which cannot be lowered yet");
+    Value cuQ = sequences.at(op.getQuerySequences()).cu;
+    Value cuK = sequences.at(op.getKeySequences()).cu;
     Value out = emptyFor(op.getResult(), op.getQ());
     SmallVector<Value> factor;
     if (op.getScaleFactor())
       factor.push_back(op.getScaleFactor());
     auto attention = kernel::AttentionOp::create(
         b, TypeRange{out.getType()}, op.getQ(), op.getK(), op.getV(), cuQ, cuK, factor,
-        ValueRange{out}, op.getNumHeadsAttr(), b.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
-        op.getCausalAttr());
+        /*position_bias=*/Value(), ValueRange{out}, op.getNumHeadsAttr(),
+        b.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getOptions());
     return finish(op, {attention.getResult(0)});
   }
 

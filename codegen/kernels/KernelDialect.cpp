@@ -41,6 +41,8 @@ KERNEL_EFFECTS(EmbeddingOp)
 KERNEL_EFFECTS(LayerNormOp)
 KERNEL_EFFECTS(AttentionOp)
 KERNEL_EFFECTS(SinusoidalTableOp)
+KERNEL_EFFECTS(RotaryTableOp)
+KERNEL_EFFECTS(RotaryEmbeddingOp)
 KERNEL_EFFECTS(PackWeightOp)
 KERNEL_EFFECTS(SampleSquaresOp)
 KERNEL_EFFECTS(WinogradScalesOp)
@@ -96,12 +98,15 @@ struct KernelBufferization
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
   /// A layer norm may be in place: it reads all of a row of x and residual before
-  /// it writes that row of an out.
+  /// it writes that row of an out. So may a rotation, pair by pair.
   bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *write,
                         const bufferization::AnalysisState &) const {
+    if (read->getOwner() != op || write->getOwner() != op)
+      return false;
+    if (isa<RotaryEmbeddingOp>(op))
+      return read->getOperandNumber() == 0;
     auto norm = dyn_cast<LayerNormOp>(op);
-    return norm && read->getOwner() == op && write->getOwner() == op &&
-           read != &norm.getGammaMutable() && read != &norm.getBetaMutable();
+    return norm && read->getOperandNumber() <= norm.getResidual().size();
   }
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const bufferization::BufferizationOptions &options,
@@ -166,6 +171,8 @@ void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry)
     LayerNormOp::attachInterface<KernelBufferization<LayerNormOp>>(*context);
     AttentionOp::attachInterface<KernelBufferization<AttentionOp>>(*context);
     SinusoidalTableOp::attachInterface<KernelBufferization<SinusoidalTableOp>>(*context);
+    RotaryTableOp::attachInterface<KernelBufferization<RotaryTableOp>>(*context);
+    RotaryEmbeddingOp::attachInterface<KernelBufferization<RotaryEmbeddingOp>>(*context);
     PackWeightOp::attachInterface<KernelBufferization<PackWeightOp>>(*context);
     SampleSquaresOp::attachInterface<KernelBufferization<SampleSquaresOp>>(*context);
     WinogradScalesOp::attachInterface<KernelBufferization<WinogradScalesOp>>(*context);

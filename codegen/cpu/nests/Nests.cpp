@@ -47,6 +47,8 @@ LogicalResult transformer::emitKernelNests(Operation *root, const CpuTarget &tar
             .Case([&](kernel::LayerNormOp o) { return emitLayerNorm(b, o), success(); })
             .Case([&](kernel::AttentionOp o) { return emitAttention(b, o), success(); })
             .Case([&](kernel::SinusoidalTableOp o) { return emitSinusoidalTable(b, o), success(); })
+            .Case([&](kernel::RotaryTableOp o) { return emitRotaryTable(b, o), success(); })
+            .Case([&](kernel::RotaryEmbeddingOp o) { return emitRotaryEmbedding(b, o), success(); })
             .Case([&](kernel::PackWeightOp o) { return emitPackWeight(b, o), success(); })
             .Case([&](kernel::SampleSquaresOp o) { return emitSampleSquares(b, o), success(); })
             .Case([&](kernel::WinogradScalesOp o) { return emitWinogradScales(b, o), success(); })
