@@ -110,12 +110,10 @@ void transformer::buildLlama(Import &import) {
   Value table = body.rotaryTable(packed[1], config.headDim, config.theta);
   Layer layer = makeLayer(model, config);
   for (int64_t i = 0; i < config.layers; ++i)
-    hidden =
-        model.call(layer, base + "layers." + std::to_string(i), {hidden, packed[2], table});
+    hidden = model.call(layer, base + "layers." + std::to_string(i), {hidden, packed[2], table});
   hidden = body.rmsNorm(hidden, base + "norm", config.eps);
   if (baseModel)
-    return model.output("last_hidden_state",
-                        body.unpack(hidden, packed[2], "last_hidden_state"));
+    return model.output("last_hidden_state", body.unpack(hidden, packed[2], "last_hidden_state"));
   std::string head = config.tied ? base + "embed_tokens.weight" : "lm_head.weight";
   Value matrix = body.weight(head, vocabulary.getShape(), init);
   Value logits = body.linear(hidden, matrix, Value(), WeightLayout::OutIn, "logits");

@@ -45,9 +45,8 @@ void reference::registerEvaluation(DialectRegistry &registry) {
     attach<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
            arith::AddIOp, arith::SubIOp, arith::MulIOp>(context);
   });
-  registry.addExtension(+[](MLIRContext *context, func::FuncDialect *) {
-    attach<func::CallOp>(context);
-  });
+  registry.addExtension(
+      +[](MLIRContext *context, func::FuncDialect *) { attach<func::CallOp>(context); });
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
     attach<linalg::PackOp, linalg::UnPackOp>(context);
   });

@@ -24,9 +24,9 @@ int main() {
       llvm::outs() << name << " has no " << interface << '\n';
     missing += !has;
   };
-  for (RegisteredOperationName name : context.getRegisteredOperationsByDialect("transformer")) {
-    if (name.hasTrait<OpTrait::ZeroResults>()) // a declaration
-      continue;
+  for (RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (name.getDialectNamespace() != "transformer" || name.hasTrait<OpTrait::ZeroResults>())
+      continue; // of another dialect, or a declaration
     ++count;
     check(name, name.hasInterface<reference::EvaluateOpInterface>(), "evaluation");
     check(name, name.hasInterface<CostOpInterface>(), "cost");

@@ -89,9 +89,9 @@ Values AttentionNest::addBias(Values scores, Place &place, Tile &tile, Value fir
       auto reach = static_cast<int32_t>(type.getDimSize(1) / 2);
       lanes = arith::MaxSIOp::create(b, lanes, integers({-reach}));
       lanes = arith::MinSIOp::create(b, lanes, integers({reach}));
-      Value values = vector::GatherOp::create(b, b.vectorType(), bias,
-                                              ValueRange{place.head, b.index(reach)}, lanes,
-                                              b.lanesBelow(b.lanes()), b.splat(0));
+      Value values =
+          vector::GatherOp::create(b, b.vectorType(), bias, ValueRange{place.head, b.index(reach)},
+                                   lanes, b.lanesBelow(b.lanes()), b.splat(0));
       s = emitFma(b, values, b.splat(log2e), s);
     }
   }

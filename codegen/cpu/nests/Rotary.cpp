@@ -30,8 +30,7 @@ void transformer::emitRotaryTable(Emit &b, kernel::RotaryTableOp op) {
                b.forEach(b.index(0), b.index(half), 1, [&](Value pair) {
                  Value f = frequency(pair);
                  b.forEach(lower, upper, 1, [&](Value row) {
-                   Value angle =
-                       b.mulf(arith::SIToFPOp::create(b, f64, b.load(positions, row)), f);
+                   Value angle = b.mulf(arith::SIToFPOp::create(b, f64, b.load(positions, row)), f);
                    put(math::CosOp::create(b, angle), row, pair);
                    put(math::SinOp::create(b, angle), row, b.add(pair, half));
                  });

@@ -384,7 +384,7 @@ def check_lengths(attention, name, queries):
         part = (rows[cq[b] : cq[b + 1]], memory[ck[b] : ck[b + 1]])
         alone = attention(*part, [n], [keys[b]])
         ok &= np.array_equal(alone, got[cq[b] : cq[b + 1]])
-        for first, last in ((0, n // 2), (n // 3, n), (n - 1, n)):
+        for first, last in ((0, n // 2), (n // 3, n), (max(n - 1, 0), n)):
             hidden = n - last if causal else 0  # keys that none of these queries may see
             if first >= last or hidden > keys[b] or (not causal and (attention.window or attention.biased or not cross)):
                 continue
