@@ -24,9 +24,9 @@ LogicalResult AttentionOp::verify() {
       failed(verifyWidth(*this, "values", getV(), kvWidth)) ||
       failed(verifyWidth(*this, "a result", getResult(), width)))
     return failure();
-  if (getCausal() && getMemory())
-    return emitOpError() << "causal attention takes no memory";
-  return success();
+  if (getLogSumExp() && failed(verifyWidth(*this, "a log_sum_exp", getLogSumExp(), heads)))
+    return failure();
+  return verifyPositionBias(*this, getPositionBias(), heads);
 }
 
 LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewriter) {
@@ -39,12 +39,15 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
     });
     return success();
   }
-  if (op.getMemory() && op.getMemory() == op.getSequences()) {
-    rewriter.modifyOpInPlace(op, [&] { op.getMemoryMutable().clear(); });
-    return success();
-  }
   if (op.getNumKvHeads() && *op.getNumKvHeads() == op.getNumHeads()) {
     rewriter.modifyOpInPlace(op, [&] { op.removeNumKvHeadsAttr(); });
+    return success();
+  }
+  if (op.getLogSumExp() && op.getLogSumExp().use_empty()) {
+    auto pruned = AttentionOp::create(rewriter, op.getLoc(), op.getResult().getType(),
+                                      op->getOperands(), op->getAttrs());
+    rewriter.replaceAllUsesWith(op.getResult(), pruned.getResult());
+    rewriter.eraseOp(op);
     return success();
   }
   return failure();

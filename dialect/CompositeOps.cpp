@@ -26,19 +26,24 @@ struct Projections {
 /// Verifies multi-head attention of rows of width `x` to rows of width
 /// `memory`; gives the width of the result.
 static LogicalResult verifyProjections(Operation *op, int64_t x, int64_t memory,
-                                       const Projections &p, int64_t numHeads, int64_t &result) {
+                                       const Projections &p, int64_t numHeads, int64_t numKvHeads,
+                                       int64_t &result) {
   int64_t q, k, v;
   if (failed(verifyLinear(op, "query weight", x, p.weights[0], p.biases[0], p.layout, q)) ||
       failed(verifyLinear(op, "key weight", memory, p.weights[1], p.biases[1], p.layout, k)) ||
       failed(verifyLinear(op, "value weight", memory, p.weights[2], p.biases[2], p.layout, v)) ||
       failed(verifyLinear(op, "output weight", q, p.weights[3], p.biases[3], p.layout, result)))
     return failure();
-  if (k != q || v != q)
-    return op->emitOpError() << "expected query, key and value projections of one width, found "
-                             << q << ", " << k << " and " << v;
   if (numHeads < 1 || q % numHeads)
     return op->emitOpError() << "expected num_heads that divides the width " << q << ", found "
                              << numHeads;
+  if (numKvHeads < 1 || numHeads % numKvHeads)
+    return op->emitOpError() << "expected num_kv_heads that divides num_heads = " << numHeads
+                             << ", found " << numKvHeads;
+  int64_t kvWidth = q / numHeads * numKvHeads;
+  if (k != kvWidth || v != kvWidth)
+    return op->emitOpError() << "expected key and value projections of width " << kvWidth
+                             << " beside queries of width " << q << ", found " << k << " and " << v;
   return success();
 }
 
@@ -56,10 +61,10 @@ LogicalResult MultiHeadAttentionOp::verify() {
     projections.biases[i] = biasAt(getBiases(), i);
   }
   int64_t width = widthOf(getX()), memory = getMemory() ? widthOf(getMemory()) : width, out;
-  if (failed(verifyProjections(*this, width, memory, projections, getNumHeads(), out)))
+  if (failed(verifyProjections(*this, width, memory, projections, getNumHeads(),
+                               getNumKvHeads().value_or(getNumHeads()), out)) ||
+      failed(verifyPositionBias(*this, getPositionBias(), getNumHeads())))
     return failure();
-  if (getCausal() && getMemory())
-    return emitOpError() << "causal attention takes no memory";
   return verifyWidth(*this, "a result", getResult(), out);
 }
 
@@ -112,7 +117,7 @@ static LogicalResult verifyAttention(Operation *op, StringRef what, OperandRange
     projections.biases[i] = group[2 * i + 1];
   }
   int64_t out;
-  if (failed(verifyProjections(op, width, width, projections, numHeads, out)))
+  if (failed(verifyProjections(op, width, width, projections, numHeads, numHeads, out)))
     return failure();
   return verifyWidth(op, what.str() + " output bias", projections.biases[3], width);
 }
@@ -133,8 +138,7 @@ template <typename OpTy> static LogicalResult verifyNorms(OpTy op, size_t count)
   if (failed(verifyCount(op, "norms", op.getNorms().size(), count)))
     return failure();
   for (size_t i = 0; i < count; i += 2)
-    if (failed(verifyNorm(op, width, op.getNorms()[i], op.getNorms()[i + 1],
-                          op.getEps().convertToDouble(), op.getUnbiased())))
+    if (failed(verifyNorm(op, width, op.getNorms()[i], op.getNorms()[i + 1], op.getNorm())))
       return failure();
   return verifyWidth(op, "a result", op.getResult(), width);
 }

@@ -22,5 +22,31 @@ LogicalResult EmbeddingLayerNormOp::verify() {
   for (Value table : getTables())
     if (failed(verifyWidth(*this, "a table", table, width)))
       return failure();
-  return verifyNorm(*this, width, getGamma(), getBeta(), getEps().convertToDouble(), getUnbiased());
+  return verifyNorm(*this, width, getGamma(), getBeta(), getNorm());
+}
+
+LogicalResult RotaryTableOp::verify() {
+  int64_t width = widthOf(getResult());
+  if (width % 2)
+    return emitOpError() << "expected a table of even width, found " << width;
+  if (!(getTheta().convertToDouble() > 0))
+    return emitOpError() << "expected theta > 0, found " << getTheta().convertToDouble();
+  if (getFrequencies())
+    return verifyWidth(*this, "frequencies", getFrequencies(), width / 2);
+  return success();
+}
+
+int64_t RotaryEmbeddingOp::headDim() {
+  return widthOf(getX()) / static_cast<int64_t>(getNumHeads());
+}
+
+LogicalResult RotaryEmbeddingOp::verify() {
+  int64_t heads = getNumHeads(), width = widthOf(getX()), rotated = widthOf(getTable());
+  if (heads < 1 || width % heads)
+    return emitOpError() << "expected num_heads that divides the width " << width << ", found "
+                         << heads;
+  if (rotated % 2 || rotated > headDim())
+    return emitOpError() << "expected a table of an even width of at most " << headDim()
+                         << ", found " << rotated;
+  return success();
 }

@@ -3,12 +3,13 @@
 #ifndef DIALECT_EMBEDDINGOPS_TD
 #define DIALECT_EMBEDDINGOPS_TD
 
+include "dialect/CostInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure]> {
+def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure, Transformer_CostOpInterface]> {
   let summary = "rows of a table";
   let description = [{
     `result[t, :] = scale * table[ids[t], :]`.
@@ -29,7 +30,7 @@ def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Transformer_SinusoidalTableOp : Transformer_Op<"sinusoidal_table", [Pure]> {
+def Transformer_SinusoidalTableOp : Transformer_Op<"sinusoidal_table", [Pure, Transformer_CostOpInterface]> {
   let summary = "the table of sinusoidal position vectors";
   let description = [{
     For position p and pair i of width W: angle = p / 10000^(2i/W); columns
@@ -48,7 +49,7 @@ def Transformer_SinusoidalTableOp : Transformer_Op<"sinusoidal_table", [Pure]> {
   let assemblyFormat = "$layout attr-dict `:` type($result)";
 }
 
-def Transformer_SinusoidalPositionOp : Transformer_Op<"sinusoidal_position", [Pure]> {
+def Transformer_SinusoidalPositionOp : Transformer_Op<"sinusoidal_position", [Pure, Transformer_CostOpInterface]> {
   let summary = "sinusoidal position vectors";
   let description = [{
     `result[t, :]` is row `positions[t]` of `sinusoidal_table` with
@@ -69,6 +70,62 @@ def Transformer_SinusoidalPositionOp : Transformer_Op<"sinusoidal_position", [Pu
     $positions $layout `max_positions` $max_positions attr-dict `:` type($positions) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def Transformer_RotaryTableOp : Transformer_Op<"rotary_table", [Pure, Transformer_CostOpInterface]> {
+  let summary = "cosines and sines for rotary_embedding";
+  let description = [{
+    For token t and pair i of R / 2: `angle = positions[t] * f_i` with
+    `f_i = theta^(-2 i / R)` or, where given, `frequencies[i]` (scaled ones).
+    `result[t, i] = cos(angle)`, `result[t, R / 2 + i] = sin(angle)`. Made once a
+    call and read by every layer.
+
+    Shapes: positions `[T]`, frequencies `[R / 2]`, result `[T, R]`; R is the
+    number of columns of a head that are rotated.
+    Error: an odd R, theta that is not > 0, another number of frequencies.
+
+    ```mlir
+    %table = transformer.rotary_table %positions {theta = 1.0e4 : f64} : tensor<?xi64> -> tensor<?x64xf32>
+    ```
+    Source: Su et al. 2021 (RoFormer); frequencies of Vaswani et al. 2017.
+  }];
+  let arguments = (ins Transformer_Ids:$positions, Optional<Transformer_Vector>:$frequencies,
+                       DefaultValuedAttr<F64Attr, "10000.0">:$theta);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = [{
+    $positions (`frequencies` `(` $frequencies^ `:` type($frequencies) `)`)? attr-dict
+    `:` type($positions) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_RotaryEmbeddingOp : Transformer_Op<"rotary_embedding",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "result"]>]> {
+  let summary = "rotates pairs of columns by the token's position";
+  let description = [{
+    In each of `num_heads` heads of D columns, with c and s the token's cosines
+    and sines from `table` and R the table's width, for i < R / 2:
+    `result[i] = x[i] c[i] - x[i + R / 2] s[i]`,
+    `result[i + R / 2] = x[i + R / 2] c[i] + x[i] s[i]`: a pair is a column of
+    the first half and its partner in the second, as in Llama. Columns from R on
+    stay as they are.
+
+    Shapes: x and result `[T, num_heads * D]`, table `[T, R]` (`rotary_table`).
+    Error: a width that num_heads does not divide, R that is odd or larger than D.
+
+    ```mlir
+    %q1 = transformer.rotary_embedding %q, %table {num_heads = 32 : i64} : tensor<?x2048xf32>, tensor<?x64xf32>
+    ```
+    Source: Su et al. 2021; halves: GPT-NeoX, Llama.
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$table, I64Attr:$num_heads);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $table attr-dict `:` type($x) `,` type($table)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Width of one head.
+    int64_t headDim();
+  }];
 }
 
 #endif // DIALECT_EMBEDDINGOPS_TD

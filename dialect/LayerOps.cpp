@@ -33,27 +33,54 @@ LogicalResult SplitOp::canonicalize(SplitOp op, PatternRewriter &rewriter) {
 LogicalResult LayerNormOp::verify() {
   if (failed(verifyWidth(*this, "a result", getResult(), widthOf(getX()))))
     return failure();
-  return verifyNorm(*this, widthOf(getX()), getGamma(), getBeta(), getEps().convertToDouble(),
-                    getUnbiased());
+  return verifyNorm(*this, widthOf(getX()), getGamma(), getBeta(), getNorm());
+}
+
+LogicalResult RmsNormOp::verify() {
+  if (failed(verifyWidth(*this, "a result", getResult(), widthOf(getX()))))
+    return failure();
+  return verifyRmsNorm(*this, widthOf(getX()), getGamma(), getNorm());
+}
+
+/// Residual, result and sum are as wide as x.
+template <typename OpTy> static LogicalResult verifyResidual(OpTy op) {
+  int64_t width = widthOf(op.getX());
+  if (failed(verifyWidth(op, "a residual", op.getResidual(), width)) ||
+      failed(verifyWidth(op, "a result", op.getResult(), width)) ||
+      (op.getSum() && failed(verifyWidth(op, "a sum", op.getSum(), width))))
+    return failure();
+  return success();
 }
 
 LogicalResult ResidualLayerNormOp::verify() {
-  int64_t width = widthOf(getX());
-  if (failed(verifyWidth(*this, "a residual", getResidual(), width)) ||
-      failed(verifyWidth(*this, "a result", getResult(), width)) ||
-      (getSum() && failed(verifyWidth(*this, "a sum", getSum(), width))))
+  if (failed(verifyResidual(*this)))
     return failure();
-  return verifyNorm(*this, width, getGamma(), getBeta(), getEps().convertToDouble(), getUnbiased());
+  return verifyNorm(*this, widthOf(getX()), getGamma(), getBeta(), getNorm());
 }
 
-LogicalResult ResidualLayerNormOp::canonicalize(ResidualLayerNormOp op, PatternRewriter &rewriter) {
+LogicalResult ResidualRmsNormOp::verify() {
+  if (failed(verifyResidual(*this)))
+    return failure();
+  return verifyRmsNorm(*this, widthOf(getX()), getGamma(), getNorm());
+}
+
+/// Drops a sum that nobody reads.
+template <typename OpTy> static LogicalResult dropSum(OpTy op, PatternRewriter &rewriter) {
   if (!op.getSum() || !op.getSum().use_empty())
     return failure();
-  auto pruned = ResidualLayerNormOp::create(rewriter, op.getLoc(), op.getResult().getType(),
-                                            op->getOperands(), op->getAttrs());
+  auto pruned = OpTy::create(rewriter, op.getLoc(), op.getResult().getType(), op->getOperands(),
+                             op->getAttrs());
   rewriter.replaceAllUsesWith(op.getResult(), pruned.getResult());
   rewriter.eraseOp(op);
   return success();
+}
+
+LogicalResult ResidualLayerNormOp::canonicalize(ResidualLayerNormOp op, PatternRewriter &rewriter) {
+  return dropSum(op, rewriter);
+}
+
+LogicalResult ResidualRmsNormOp::canonicalize(ResidualRmsNormOp op, PatternRewriter &rewriter) {
+  return dropSum(op, rewriter);
 }
 
 namespace {

@@ -3,13 +3,15 @@
 #ifndef DIALECT_LAYEROPS_TD
 #define DIALECT_LAYEROPS_TD
 
+include "dialect/CostInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_LinearOp : Transformer_Op<"linear", [Pure]> {
+def Transformer_LinearOp : Transformer_Op<"linear", [Pure,
+    DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "matrix product with a weight, plus bias";
   let description = [{
     `out_in` (PyTorch Linear): result = x weight^T + bias, weight `[N, K]`;
@@ -34,7 +36,7 @@ def Transformer_LinearOp : Transformer_Op<"linear", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Transformer_SplitOp : Transformer_Op<"split", [Pure]> {
+def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_CostOpInterface]> {
   let summary = "splits rows by columns";
   let description = [{
     The results are consecutive column ranges of x: of a merged Q/K/V
@@ -55,54 +57,95 @@ def Transformer_SplitOp : Transformer_Op<"split", [Pure]> {
   let hasCanonicalizeMethod = 1; // one result is x
 }
 
-def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure]> {
+def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, Transformer_CostOpInterface]> {
   let summary = "layer normalisation";
   let description = [{
     `result = gamma * (x - mean) / d + beta` over each row of width W, with
-    `d = sqrt(var + eps)`, or `sqrt(var) + eps` with `eps_outside`; var divides
-    by W, or by W - 1 with `unbiased`.
+    `d = sqrt(var + eps)` as `norm` (`#transformer.norm`) says.
 
     Shapes: x and result `[T, W]`, gamma and beta `[W]`.
-    Error: widths that differ, eps < 0, `unbiased` with W = 1.
+    Error: widths that differ, `unbiased` with W = 1.
 
     ```mlir
-    %y = transformer.layer_norm %x, %gamma, %beta {eps = 1.0e-12 : f64}
+    %y = transformer.layer_norm %x, %gamma, %beta norm<eps = 1.0e-12>
         : tensor<?x768xf32>, tensor<768xf32>, tensor<768xf32> -> tensor<?x768xf32>
     ```
     Source: Ba et al. 2016; torch.nn.LayerNorm; `unbiased` and `eps_outside`:
     the Annotated Transformer.
   }];
   let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Vector:$beta,
-                       F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+                       Transformer_NormAttr:$norm);
   let results = (outs Transformer_Rows:$result);
-  let assemblyFormat = "$x `,` $gamma `,` $beta attr-dict `:` type($x) `,` type($gamma) `,` type($beta) `->` type($result)";
+  let assemblyFormat = "$x `,` $gamma `,` $beta `norm` `` $norm attr-dict `:` type($x) `,` type($gamma) `,` type($beta) `->` type($result)";
   let hasVerifier = 1;
 }
 
-def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pure]> {
+def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pure, Transformer_CostOpInterface]> {
   let summary = "adds a residual, then normalises";
   let description = [{
     `sum = x + residual; result = layer_norm(sum)`. The sum is a second result
     where somebody reads it (pre-norm models). Made by
     `transformer-fuse-residual-norm`.
 
-    Shapes, attributes and errors: as `layer_norm`; residual and sum `[T, W]`.
+    Shapes, attribute and errors: as `layer_norm`; residual and sum `[T, W]`.
 
     ```mlir
-    %y, %sum = transformer.residual_layer_norm %x, %residual, %gamma, %beta {eps = 1.0e-12 : f64}
+    %y, %sum = transformer.residual_layer_norm %x, %residual, %gamma, %beta norm<eps = 1.0e-12>
         : (tensor<?x768xf32>, tensor<?x768xf32>, tensor<768xf32>, tensor<768xf32>) -> (tensor<?x768xf32>, tensor<?x768xf32>)
     ```
   }];
   let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$residual,
                        Transformer_Vector:$gamma, Transformer_Vector:$beta,
-                       F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+                       Transformer_NormAttr:$norm);
   let results = (outs Transformer_Rows:$result, Optional<Transformer_Rows>:$sum);
-  let assemblyFormat = "$x `,` $residual `,` $gamma `,` $beta attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$x `,` $residual `,` $gamma `,` $beta `norm` `` $norm attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1; // drops a sum that nobody reads
 }
 
-def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm", [Pure, AttrSizedOperandSegments]> {
+def Transformer_RmsNormOp : Transformer_Op<"rms_norm", [Pure, Transformer_CostOpInterface]> {
+  let summary = "division by the root mean square";
+  let description = [{
+    `result = x / sqrt(mean(x^2) + eps) * gamma` over each row of width W; eps is
+    that of `norm`.
+
+    Shapes: x and result `[T, W]`, gamma `[W]`.
+    Error: widths that differ, `unbiased` or `eps_outside`.
+
+    ```mlir
+    %y = transformer.rms_norm %x, %gamma norm<eps = 1.0e-6> : tensor<?x2048xf32>, tensor<2048xf32> -> tensor<?x2048xf32>
+    ```
+    Source: Zhang and Sennrich 2019; Llama (Touvron et al. 2023).
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_NormAttr:$norm);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $gamma `norm` `` $norm attr-dict `:` type($x) `,` type($gamma) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Transformer_ResidualRmsNormOp : Transformer_Op<"residual_rms_norm", [Pure, Transformer_CostOpInterface]> {
+  let summary = "adds a residual, then divides by the root mean square";
+  let description = [{
+    `sum = x + residual; result = rms_norm(sum)`. The sum is a second result
+    where somebody reads it. Made by `transformer-fuse-residual-norm`.
+
+    Shapes, attribute and errors: as `rms_norm`; residual and sum `[T, W]`.
+
+    ```mlir
+    %y, %sum = transformer.residual_rms_norm %x, %residual, %gamma norm<eps = 1.0e-6>
+        : (tensor<?x2048xf32>, tensor<?x2048xf32>, tensor<2048xf32>) -> (tensor<?x2048xf32>, tensor<?x2048xf32>)
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$residual, Transformer_Vector:$gamma,
+                       Transformer_NormAttr:$norm);
+  let results = (outs Transformer_Rows:$result, Optional<Transformer_Rows>:$sum);
+  let assemblyFormat = "$x `,` $residual `,` $gamma `norm` `` $norm attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1; // drops a sum that nobody reads
+}
+
+def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm",
+    [Pure, AttrSizedOperandSegments, Transformer_CostOpInterface]> {
   let summary = "sums embeddings, then normalises";
   let description = [{
     `result = layer_norm(sum over i of tables[i][ids[i][t], :])`, the sum taken
@@ -112,24 +155,25 @@ def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm", [P
     Error: as many tables as ids are needed; widths that differ; as `layer_norm`.
 
     ```mlir
-    %y = transformer.embedding_layer_norm ids(%ids, %positions) tables(%words, %places) norm(%gamma, %beta) {eps = 1.0e-12 : f64}
+    %y = transformer.embedding_layer_norm ids(%ids, %positions) tables(%words, %places) norm(%gamma, %beta) <eps = 1.0e-12>
         : (tensor<?xi64>, tensor<?xi64>, tensor<30522x768xf32>, tensor<512x768xf32>, tensor<768xf32>, tensor<768xf32>) -> tensor<?x768xf32>
     ```
     Source: BERT's embedding layer (Devlin et al. 2019).
   }];
   let arguments = (ins Variadic<Transformer_Ids>:$ids, Variadic<Transformer_Matrix>:$tables,
                        Transformer_Vector:$gamma, Transformer_Vector:$beta,
-                       F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
+                       Transformer_NormAttr:$norm);
   let results = (outs Transformer_Rows:$result);
   let assemblyFormat = [{
-    `ids` `(` $ids `)` `tables` `(` $tables `)` `norm` `(` $gamma `,` $beta `)` attr-dict
+    `ids` `(` $ids `)` `tables` `(` $tables `)` `norm` `(` $gamma `,` $beta `)` $norm attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
 
 def Transformer_ActivationOp
-    : Transformer_Op<"activation", !listconcat([Pure, SameOperandsAndResultType], ElementwiseMappable.traits)> {
+    : Transformer_Op<"activation", !listconcat([Pure, SameOperandsAndResultType, Transformer_CostOpInterface],
+                                               ElementwiseMappable.traits)> {
   let summary = "an activation function, element by element";
   let description = [{
     relu: max(x, 0); gelu: x/2 (1 + erf(x / sqrt 2)); gelu_tanh:

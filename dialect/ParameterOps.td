@@ -3,6 +3,7 @@
 #ifndef DIALECT_PARAMETEROPS_TD
 #define DIALECT_PARAMETEROPS_TD
 
+include "dialect/CostInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -57,7 +58,7 @@ def Transformer_PreparedOp : Transformer_Op<"prepared",
 }
 
 def Transformer_GetParameterOp : Transformer_Op<"get_parameter",
-    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    [Pure, Transformer_CostOpInterface, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter or a prepared tensor";
   let description = [{
     Reads the tensor that the symbol names. The value does not change during a

@@ -3,11 +3,13 @@
 #ifndef DIALECT_SEQUENCEOPS_TD
 #define DIALECT_SEQUENCEOPS_TD
 
+include "dialect/CostInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_PackTokensOp : Transformer_Op<"pack_tokens", [Pure]> {
+def Transformer_PackTokensOp : Transformer_Op<"pack_tokens",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
   let summary = "drops padding where tokens enter";
   let description = [{
     Keeps the elements of every `[batch, sequence]` input where `mask` is not
@@ -34,7 +36,7 @@ def Transformer_PackTokensOp : Transformer_Op<"pack_tokens", [Pure]> {
   let hasCanonicalizeMethod = 1; // drops inputs whose packed result nobody reads
 }
 
-def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure]> {
+def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure, Transformer_CostOpInterface]> {
   let summary = "puts padding back, as zeros, where outputs leave";
   let description = [{
     `result[b, s, :] = x[t, :]` for the row `t` that came from `(b, s)`, zero
@@ -55,7 +57,8 @@ def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Transformer_FirstTokenOp : Transformer_Op<"first_token", [Pure]> {
+def Transformer_FirstTokenOp : Transformer_Op<"first_token",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
   let summary = "the first token of every sequence";
   let description = [{
     `result[b, :] = x[cu_seqlens[b], :]`, zeros for an empty sequence: what

@@ -85,4 +85,54 @@ def Transformer_DefaultAttr : AttrDef<Transformer_Dialect, "Default"> {
   let genVerifyDecl = 1;
 }
 
+def Transformer_NormAttr : AttrDef<Transformer_Dialect, "Norm"> {
+  let mnemonic = "norm";
+  let summary = "the formula of a normalisation";
+  let description = [{
+    `#transformer.norm<eps = 1.0e-12, unbiased, eps_outside>`: what the deviation
+    is that a row is divided by. With var the variance of a row of width W (or,
+    for an RMS norm, the mean of its squares): `sqrt(var + eps)`, with
+    `eps_outside` `sqrt(var) + eps`; var divides by W, with `unbiased` by W - 1.
+    Error: eps that is not >= 0.
+  }];
+  let parameters = (ins APFloatParameter<"added to the variance, f64">:$eps,
+                        "bool":$unbiased, "bool":$epsOutside);
+  let builders = [AttrBuilder<(ins "double":$eps, CArg<"bool", "false">:$unbiased,
+                                   CArg<"bool", "false">:$epsOutside), [{
+    return $_get($_ctxt, ::llvm::APFloat(eps), unbiased, epsOutside);
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOptions"> {
+  let mnemonic = "attention_options";
+  let summary = "which keys a query sees";
+  let description = [{
+    `#transformer.attention_options<causal, window = 4096>`. Positions are counted
+    from the end: of Tq queries and Tk keys of one sequence, query i stands at
+    position `p = i + Tk - Tq` among the keys. So a prompt at once, its last part
+    and one new token behind a cache of keys are the same op. With `causal` the
+    query sees the keys `j <= p`. With `window` only those whose distance from
+    `p` is less than it, the query's own position included: `p - window < j`
+    and, where not causal, `j < p + window`. 0, the default, is no window.
+    Error: a negative window.
+
+    Source: causal: Vaswani et al. 2017, section 3.2.3; window: Mistral (Jiang et
+    al. 2023), the `sliding_window` of Hugging Face's configurations.
+  }];
+  let parameters = (ins "bool":$causal, "int64_t":$window);
+  let builders = [AttrBuilder<(ins CArg<"bool", "false">:$causal, CArg<"int64_t", "0">:$window), [{
+    return $_get($_ctxt, causal, window);
+  }]>];
+  let skipDefaultBuilders = 1;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+/// All keys of its own sequence, where nothing is said.
+def Transformer_AttentionOptions : DefaultValuedAttr<Transformer_AttentionOptionsAttr,
+    "::mlir::transformer::AttentionOptionsAttr::get($_builder.getContext())"> {
+  let constBuilderCall = "$0";
+}
+
 #endif // DIALECT_TRANSFORMERATTRS_TD

@@ -12,6 +12,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+#include "dialect/CostInterface.cpp.inc"
 #include "dialect/TransformerDialect.cpp.inc"
 #include "dialect/TransformerEnums.cpp.inc"
 
@@ -34,34 +35,6 @@ void TransformerDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/TransformerOps.cpp.inc"
       >();
-}
-
-LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind,
-                               FloatAttr value) {
-  bool needsValue =
-      kind == InitKind::Normal || kind == InitKind::TruncatedNormal || kind == InitKind::Uniform;
-  if (needsValue && !value)
-    return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value";
-  if (!needsValue && value && kind != InitKind::KaimingUniform)
-    return emitError() << "init '" << stringifyInitKind(kind) << "' takes no value, found "
-                       << value;
-  if (value && !(value.getValueAsDouble() >= 0))
-    return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value >= 0, found "
-                       << value;
-  return success();
-}
-
-LogicalResult DefaultAttr::verify(function_ref<InFlightDiagnostic()> emitError, DefaultKind kind,
-                                  StringAttr input, int64_t value) {
-  bool needsInput = kind == DefaultKind::NotEqual || kind == DefaultKind::Greater ||
-                    kind == DefaultKind::CountNotEqual;
-  if (needsInput && !input)
-    return emitError() << "default '" << stringifyDefaultKind(kind)
-                       << "' needs the name of an input";
-  if (!needsInput && input)
-    return emitError() << "default '" << stringifyDefaultKind(kind) << "' takes no input, found "
-                       << input;
-  return success();
 }
 
 static LogicalResult verifyAttrKind(Operation *op, NamedAttribute attribute, bool ok,
@@ -142,15 +115,30 @@ LogicalResult transformer::verifyWidth(Operation *op, StringRef what, Value valu
 }
 
 LogicalResult transformer::verifyNorm(Operation *op, int64_t width, Value gamma, Value beta,
-                                      double eps, bool unbiased) {
+                                      NormAttr norm) {
   if (failed(verifyWidth(op, "gamma", gamma, width)) ||
       failed(verifyWidth(op, "beta", beta, width)))
     return failure();
-  if (!(eps >= 0))
-    return op->emitOpError() << "expected eps >= 0, found " << eps;
-  if (unbiased && width < 2)
+  if (norm.getUnbiased() && width < 2)
     return op->emitOpError() << "an unbiased variance needs a width of at least 2, found " << width;
   return success();
+}
+
+LogicalResult transformer::verifyRmsNorm(Operation *op, int64_t width, Value gamma, NormAttr norm) {
+  if (norm.getUnbiased() || norm.getEpsOutside())
+    return op->emitOpError() << "a root mean square takes eps alone, found " << norm;
+  return verifyWidth(op, "gamma", gamma, width);
+}
+
+LogicalResult transformer::verifyPositionBias(Operation *op, Value bias, int64_t numHeads) {
+  if (!bias)
+    return success();
+  auto type = cast<RankedTensorType>(bias.getType());
+  bool slopes = type.getRank() == 1, table = type.getRank() == 2 && type.getDimSize(1) % 2;
+  if ((slopes || table) && type.getDimSize(0) == numHeads)
+    return success();
+  return op->emitOpError() << "expected a position_bias of " << numHeads << " heads, [heads] or "
+                           << "[heads, P] with an odd P, found " << type;
 }
 
 LogicalResult transformer::verifyLinear(Operation *op, StringRef what, int64_t inputWidth,

@@ -2,6 +2,7 @@
 #ifndef DIALECT_TRANSFORMERDIALECT_H
 #define DIALECT_TRANSFORMERDIALECT_H
 
+#include "dialect/CostInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -51,10 +52,16 @@ inline constexpr llvm::StringLiteral tokenizer = "transformer.tokenizer";
 /// Static width (last dimension) of a ranked tensor value.
 int64_t widthOf(Value value);
 
-/// Verifies gamma, beta, eps and the variance options of a norm on rows of
-/// `width`; errors name the operand.
-LogicalResult verifyNorm(Operation *op, int64_t width, Value gamma, Value beta, double eps,
-                         bool unbiased);
+/// Verifies gamma, beta and the formula of a norm on rows of `width`; errors
+/// name the operand.
+LogicalResult verifyNorm(Operation *op, int64_t width, Value gamma, Value beta, NormAttr norm);
+
+/// The same for an RMS norm.
+LogicalResult verifyRmsNorm(Operation *op, int64_t width, Value gamma, NormAttr norm);
+
+/// Verifies the shape of a `position_bias`, which may be null: `[num_heads]` or
+/// `[num_heads, P]` with an odd P.
+LogicalResult verifyPositionBias(Operation *op, Value bias, int64_t numHeads);
 
 /// Verifies that `value`, called `what` in the error, has the width `expected`.
 LogicalResult verifyWidth(Operation *op, llvm::StringRef what, Value value, int64_t expected);

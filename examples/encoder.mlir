@@ -44,7 +44,7 @@ func.func private @layer(
     %g1: !vector, %c1: !vector, %g2: !vector, %c2: !vector) -> !rows {
   %y = transformer.encoder_layer gelu %x sequences(%seq)
       attention(%wq, %bq, %wk, %bk, %wv, %bv, %wo, %bo)
-      ffn(%w1, %b1, %w2, %b2) norms(%g1, %c1, %g2, %c2) {num_heads = 4 : i64, eps = 1.0e-5 : f64}
+      ffn(%w1, %b1, %w2, %b2) norms(%g1, %c1, %g2, %c2) norm<eps = 1.0e-5> {num_heads = 4 : i64}
       : (!rows, !seq, !square, !vector, !square, !vector, !square, !vector, !square, !vector,
          !up, !hidden, !down, !vector, !vector, !vector, !vector, !vector) -> !rows
   return %y : !rows
@@ -70,7 +70,7 @@ func.func @forward(
   %sum = arith.addf %tokens, %places : !rows
   %g0 = transformer.get_parameter @embedding.norm.weight : !vector
   %c0 = transformer.get_parameter @embedding.norm.bias : !vector
-  %x = transformer.layer_norm %sum, %g0, %c0 {eps = 1.0e-5 : f64} : !rows, !vector, !vector -> !rows
+  %x = transformer.layer_norm %sum, %g0, %c0 norm<eps = 1.0e-5> : !rows, !vector, !vector -> !rows
 
   %wq = transformer.get_parameter @layer.query.weight : !square
   %bq = transformer.get_parameter @layer.query.bias : !vector

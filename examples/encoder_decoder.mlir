@@ -99,7 +99,7 @@ func.func @forward(
   %memory = transformer.encoder_layer relu %x sequences(%seq)
       attention(%wq, %bq, %wk, %bk, %wv, %bv, %wo, %bo)
       ffn(%w1, %b1, %w2, %b2) norms(%g1, %c1, %g2, %c2)
-      {num_heads = 3 : i64, eps = 1.0e-5 : f64, norm_first}
+      norm<eps = 1.0e-5> {num_heads = 3 : i64, norm_first}
       : (!rows, !seq,
          !square, !vector, !square, !vector, !square, !vector, !square, !vector,
          !up, !hidden, !down, !vector,
@@ -140,7 +140,7 @@ func.func @forward(
       self_attention(%swq, %sbq, %swk, %sbk, %swv, %sbv, %swo, %sbo)
       cross_attention(%xwq, %xbq, %xwk, %xbk, %xwv, %xbv, %xwo, %xbo)
       ffn(%dw1, %db1, %dw2, %db2) norms(%dg1, %dc1, %dg2, %dc2, %dg3, %dc3)
-      {num_heads = 3 : i64, eps = 1.0e-5 : f64, norm_first}
+      norm<eps = 1.0e-5> {num_heads = 3 : i64, norm_first}
       : (!rows, !seq, !rows, !seq,
          !square, !vector, !square, !vector, !square, !vector, !square, !vector,
          !square, !vector, !square, !vector, !square, !vector, !square, !vector,

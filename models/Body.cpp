@@ -53,11 +53,14 @@ Value Body::weight(StringRef name, ArrayRef<int64_t> shape, InitAttr init) {
 }
 
 std::pair<Value, Value> Body::linearWeights(StringRef name, int64_t in, int64_t out,
-                                            WeightLayout layout, const InitScheme &init) {
+                                            WeightLayout layout, const InitScheme &init,
+                                            bool hasBias) {
   MLIRContext *context = builder.getContext();
   auto shape = layout == WeightLayout::OutIn ? std::array{out, in} : std::array{in, out};
   Value matrix = weight((name + ".weight").str(), shape, init.linearWeight(context));
-  Value bias = weight((name + ".bias").str(), {out}, init.linearBias(context, in));
+  Value bias;
+  if (hasBias)
+    bias = weight((name + ".bias").str(), {out}, init.linearBias(context, in));
   return {matrix, bias};
 }
 
@@ -65,6 +68,11 @@ Value Body::linear(Value x, StringRef name, int64_t width, WeightLayout layout,
                    std::optional<InitScheme> otherInit) {
   auto [matrix, bias] = linearWeights(name, widthOf(x), width, layout, otherInit.value_or(init));
   return linear(x, matrix, bias, layout, lastPart(name));
+}
+
+Value Body::linear(Value x, StringRef name, int64_t width, bool hasBias) {
+  auto [matrix, bias] = linearWeights(name, widthOf(x), width, WeightLayout::OutIn, init, hasBias);
+  return linear(x, matrix, bias, WeightLayout::OutIn, lastPart(name));
 }
 
 Value Body::linear(Value x, Value weight, Value bias, WeightLayout layout, StringRef name) {
@@ -91,7 +99,23 @@ Value Body::layerNorm(Value x, StringRef name, const Norm &norm) {
   Value gamma = weight((name + "." + norm.gamma).str(), {width}, makeInit(context, InitKind::Ones));
   Value beta = weight((name + "." + norm.beta).str(), {width}, makeInit(context, InitKind::Zeros));
   return LayerNormOp::create(builder, named(lastPart(name)), x.getType(), x, gamma, beta,
-                             APFloat(norm.eps), norm.unbiased, norm.epsOutside);
+                             NormAttr::get(context, norm.eps, norm.unbiased, norm.epsOutside));
+}
+
+Value Body::rmsNorm(Value x, StringRef name, double eps) {
+  MLIRContext *context = builder.getContext();
+  Value gamma = weight((name + ".weight").str(), {widthOf(x)}, makeInit(context, InitKind::Ones));
+  return RmsNormOp::create(builder, named(lastPart(name)), x.getType(), x, gamma,
+                           NormAttr::get(context, eps));
+}
+
+Value Body::rotaryTable(Value positions, int64_t width, double theta) {
+  return RotaryTableOp::create(builder, named("rotary_table"), rows(width), positions,
+                               /*frequencies=*/Value(), APFloat(theta));
+}
+
+Value Body::rotate(Value x, Value table, int64_t heads, StringRef name) {
+  return RotaryEmbeddingOp::create(builder, named(name), x.getType(), x, table, heads);
 }
 
 Value Body::add(Value x, Value residual, StringRef name) {
@@ -120,11 +144,20 @@ Value Body::slice(Value weight, int64_t first, int64_t count, StringRef name) {
                                         sizes, strides);
 }
 
+AttentionOptionsAttr Body::optionsOf(const AttentionOptions &options) {
+  return AttentionOptionsAttr::get(builder.getContext(), options.causal, options.window);
+}
+
 Value Body::attention(ArrayRef<Value> qkv, Value sequences, const AttentionOptions &options,
                       double scale, Value scaleFactor) {
-  return AttentionOp::create(builder, named("attention"), qkv[0].getType(), qkv[0], qkv[1], qkv[2],
-                             sequences, options.memorySequences, scaleFactor, options.heads,
-                             /*num_kv_heads=*/IntegerAttr(), APFloat(scale), options.causal);
+  Value keySequences = options.memorySequences ? options.memorySequences : sequences;
+  bool grouped = options.kvHeads && options.kvHeads != options.heads;
+  return AttentionOp::create(builder, named("attention"), qkv[0].getType(), /*log_sum_exp=*/Type(),
+                             qkv[0], qkv[1], qkv[2], sequences, keySequences, scaleFactor,
+                             /*position_bias=*/Value(), builder.getI64IntegerAttr(options.heads),
+                             grouped ? builder.getI64IntegerAttr(options.kvHeads) : IntegerAttr(),
+                             builder.getF64FloatAttr(scale), optionsOf(options))
+      .getResult();
 }
 
 Value Body::multiHeadAttention(Value x, Value sequences, const std::array<std::string, 4> &names,
@@ -138,10 +171,11 @@ Value Body::multiHeadAttention(Value x, Value sequences, const std::array<std::s
     weights.push_back(matrix);
     biases.push_back(bias);
   }
-  return MultiHeadAttentionOp::create(builder, named("attention"), x.getType(), x, sequences,
-                                      options.memory, options.memorySequences, weights, biases,
-                                      /*scale_factor=*/Value(), WeightLayout::OutIn, options.heads,
-                                      /*scale=*/FloatAttr(), options.causal);
+  return MultiHeadAttentionOp::create(
+      builder, named("attention"), x.getType(), x, sequences, options.memory,
+      options.memorySequences, weights, biases,
+      /*scale_factor=*/Value(), /*position_bias=*/Value(), WeightLayout::OutIn, options.heads,
+      /*num_kv_heads=*/IntegerAttr(), /*scale=*/FloatAttr(), optionsOf(options));
 }
 
 Value Body::feedForward(ActivationKind kind, Value x, StringRef up, StringRef down, int64_t width,
@@ -152,6 +186,22 @@ Value Body::feedForward(ActivationKind kind, Value x, StringRef up, StringRef do
   return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x,
                                ValueRange{upWeight, downWeight}, ValueRange{upBias, downBias},
                                layout);
+}
+
+Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gate, StringRef up,
+                             StringRef down, int64_t width, bool hasBias) {
+  SmallVector<Value> weights, biases;
+  for (StringRef name : {gate, up, down}) {
+    bool isDown = name == down;
+    auto [matrix, bias] =
+        linearWeights(name, isDown ? width : widthOf(x), isDown ? widthOf(x) : width,
+                      WeightLayout::OutIn, init, hasBias);
+    weights.push_back(matrix);
+    if (hasBias)
+      biases.push_back(bias);
+  }
+  return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x, weights,
+                               biases, WeightLayout::OutIn);
 }
 
 Value Body::firstToken(Value x, Value sequences) {

@@ -28,7 +28,7 @@ struct InitScheme {
 InitAttr makeInit(MLIRContext *context, InitKind kind);
 InitAttr makeInit(MLIRContext *context, InitKind kind, double value);
 
-/// A layer norm: its formula and how its two tensors are called.
+/// A norm: its formula and how its tensors are called.
 struct Norm {
   double eps;
   bool unbiased = false;
@@ -43,6 +43,8 @@ struct AttentionOptions {
   bool causal = false;
   Value memory = {};
   Value memorySequences = {};
+  int64_t kvHeads = 0; // as many as heads
+  int64_t window = 0;  // none
 };
 
 /// Writes ops one after the other, taking weights by name: in an entry point a
@@ -62,6 +64,8 @@ public:
   Value linear(Value x, llvm::StringRef name, int64_t width,
                WeightLayout layout = WeightLayout::OutIn,
                std::optional<InitScheme> otherInit = std::nullopt);
+  /// The same, `[out, in]`, whose bias may not be there.
+  Value linear(Value x, llvm::StringRef name, int64_t width, bool hasBias);
   /// A linear layer of given tensors, `bias` may be null; `name` is the result's.
   Value linear(Value x, Value weight, Value bias, WeightLayout layout, llvm::StringRef name);
   /// `NAME.weight` of shape `[rows, width]`.
@@ -69,6 +73,8 @@ public:
   /// Interleaved sinusoids.
   Value sinusoids(Value positions, int64_t width, int64_t maxPositions);
   Value layerNorm(Value x, llvm::StringRef name, const Norm &norm);
+  /// `NAME.weight`.
+  Value rmsNorm(Value x, llvm::StringRef name, double eps);
   Value add(Value x, Value residual, llvm::StringRef name);
   Value activation(ActivationKind kind, Value x);
   /// Splits rows into `parts` of equal width.
@@ -85,6 +91,13 @@ public:
   Value feedForward(ActivationKind kind, Value x, llvm::StringRef up, llvm::StringRef down,
                     int64_t width, WeightLayout layout = WeightLayout::OutIn,
                     std::optional<InitScheme> downInit = std::nullopt);
+  /// Three linear layers: down(activation(gate(x)) * up(x)).
+  Value gatedFeedForward(ActivationKind kind, Value x, llvm::StringRef gate, llvm::StringRef up,
+                         llvm::StringRef down, int64_t width, bool hasBias);
+  /// Cosines and sines of `width` rotated columns for positions `[tokens]`.
+  Value rotaryTable(Value positions, int64_t width, double theta);
+  /// x, whose heads are rotated by their positions.
+  Value rotate(Value x, Value table, int64_t heads, llvm::StringRef name);
   Value firstToken(Value x, Value sequences);
   Value unpack(Value x, Value sequences, llvm::StringRef name,
                std::optional<int64_t> column = std::nullopt);
@@ -98,7 +111,9 @@ public:
 
 private:
   std::pair<Value, Value> linearWeights(llvm::StringRef name, int64_t in, int64_t out,
-                                        WeightLayout layout, const InitScheme &init);
+                                        WeightLayout layout, const InitScheme &init,
+                                        bool hasBias = true);
+  AttentionOptionsAttr optionsOf(const AttentionOptions &options);
 
   WeightSource source;
   llvm::StringMap<Value> known;

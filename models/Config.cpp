@@ -119,6 +119,16 @@ ActivationKind Config::activation(Keys keys, StringRef defaultValue) {
   return kind.value_or(ActivationKind::Gelu);
 }
 
+std::optional<Config> Config::object(StringRef key) {
+  const Json *value = fields->find({key}).second;
+  if (!value)
+    return std::nullopt;
+  if (value->is_object())
+    return Config(path, std::make_unique<Fields>(Fields{*value}));
+  fail(key, "an object", describe(*value));
+  return std::nullopt;
+}
+
 int64_t Config::labels() {
   auto [key, value] = fields->find({"id2label"});
   if (!value)

@@ -44,6 +44,9 @@ public:
   std::string text(Keys keys, llvm::StringRef defaultValue);
   /// One of Hugging Face's names of activation functions (ACT2FN).
   ActivationKind activation(Keys keys, llvm::StringRef defaultValue);
+  /// The fields of an object in this one, whose errors are its own; nothing if
+  /// there is none.
+  std::optional<Config> object(llvm::StringRef key);
   /// The number of labels: of `id2label`, else `num_labels`, else 2.
   int64_t labels();
   /// The only entry of `architectures`, or nothing.

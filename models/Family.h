@@ -29,6 +29,7 @@ void buildRoberta(Import &import);
 void buildDistilBert(Import &import);
 void buildOpenAIGpt(Import &import);
 void buildGpt2(Import &import);
+void buildLlama(Import &import);
 void buildNnTransformer(Import &import);
 void buildAnnotatedTransformer(Import &import);
 void buildBertPytorch(Import &import);

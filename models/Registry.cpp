@@ -16,6 +16,7 @@ static constexpr StringLiteral encoderHeads[] = {"Model", "ForMaskedLM",
                                                  "ForSequenceClassification",
                                                  "ForTokenClassification", "ForQuestionAnswering"};
 static constexpr StringLiteral decoderHeads[] = {"Model", "LMHeadModel"};
+static constexpr StringLiteral causalHeads[] = {"Model", "ForCausalLM"};
 
 static const Family families[] = {
     {"bert", "Bert", bertHeads, buildBert},
@@ -23,6 +24,7 @@ static const Family families[] = {
     {"distilbert", "DistilBert", encoderHeads, buildDistilBert},
     {"openai-gpt", "OpenAIGPT", decoderHeads, buildOpenAIGpt},
     {"gpt2", "GPT2", decoderHeads, buildGpt2},
+    {"llama", "Llama", causalHeads, buildLlama},
     {"transformer", "", {}, buildNnTransformer},
     {"annotated_transformer", "", {}, buildAnnotatedTransformer},
     {"bert_pytorch", "", {}, buildBertPytorch},

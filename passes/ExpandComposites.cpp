@@ -26,18 +26,14 @@ struct Projection {
 /// Query, key, value and output projections.
 using Projections = std::array<Projection, 4>;
 
-/// Options of an attention block.
-struct AttentionOptions {
+/// What an attention block is given beside its rows and weights.
+struct AttentionInputs {
   int64_t numHeads;
-  std::optional<double> scale;
-  bool causal;
-  Value scaleFactor, memory, memorySequences;
-};
-
-/// Options that the norms of a layer share.
-struct NormOptions {
-  FloatAttr eps;
-  UnitAttr unbiased, epsOutside;
+  AttentionOptionsAttr options;
+  Value memory = {}, memorySequences = {};
+  IntegerAttr numKvHeads = {};
+  std::optional<double> scale = std::nullopt;
+  Value scaleFactor = {}, positionBias = {};
 };
 
 /// Builds the core ops of one composite op, whose verifier has checked the shapes.
@@ -56,18 +52,18 @@ struct Expander {
   }
 
   Value attention(Value x, Value sequences, const Projections &p, WeightLayout layout,
-                  const AttentionOptions &options) {
-    Value source = options.memory ? options.memory : x;
+                  const AttentionInputs &inputs) {
+    Value source = inputs.memory ? inputs.memory : x;
+    Value keys = inputs.memory ? inputs.memorySequences : sequences;
     Value q = linear(x, p[0], layout);
     Value k = linear(source, p[1], layout);
     Value v = linear(source, p[2], layout);
-    double headDim = static_cast<double>(widthOf(q)) / static_cast<double>(options.numHeads);
-    Value result = AttentionOp::create(
-        builder, q.getType(), q, k, v, sequences, options.memorySequences, options.scaleFactor,
-        builder.getI64IntegerAttr(options.numHeads), /*num_kv_heads=*/IntegerAttr(),
-        builder.getF64FloatAttr(options.scale.value_or(1.0 / std::sqrt(headDim))),
-        options.causal ? builder.getUnitAttr() : UnitAttr());
-    return linear(result, p[3], layout);
+    double headDim = static_cast<double>(widthOf(q)) / static_cast<double>(inputs.numHeads);
+    auto attention = AttentionOp::create(
+        builder, q.getType(), /*log_sum_exp=*/Type(), q, k, v, sequences, keys, inputs.scaleFactor,
+        inputs.positionBias, builder.getI64IntegerAttr(inputs.numHeads), inputs.numKvHeads,
+        builder.getF64FloatAttr(inputs.scale.value_or(1.0 / std::sqrt(headDim))), inputs.options);
+    return linear(attention.getResult(), p[3], layout);
   }
 
   Value feedForward(Value x, ActivationKind kind, ArrayRef<Projection> p, WeightLayout layout) {
@@ -79,14 +75,14 @@ struct Expander {
     return linear(value, p.back(), layout);
   }
 
-  Value norm(Value x, ValueRange norms, unsigned index, const NormOptions &options) {
+  Value norm(Value x, ValueRange norms, unsigned index, NormAttr options) {
     return LayerNormOp::create(builder, x.getType(), x, norms[2 * index], norms[2 * index + 1],
-                               options.eps, options.unbiased, options.epsOutside);
+                               options);
   }
 
   /// norm(x + block(x)), or x + block(norm(x)) with `normFirst`.
-  Value sublayer(Value x, ValueRange norms, unsigned index, const NormOptions &options,
-                 bool normFirst, llvm::function_ref<Value(Value)> block) {
+  Value sublayer(Value x, ValueRange norms, unsigned index, NormAttr options, bool normFirst,
+                 llvm::function_ref<Value(Value)> block) {
     if (normFirst)
       return arith::AddFOp::create(builder, x, block(norm(x, norms, index, options)));
     return norm(arith::AddFOp::create(builder, x, block(x)), norms, index, options);
@@ -116,13 +112,15 @@ Value expand(MultiHeadAttentionOp op) {
   std::optional<double> scale;
   if (op.getScale())
     scale = op.getScale()->convertToDouble();
-  AttentionOptions options{static_cast<int64_t>(op.getNumHeads()),
-                           scale,
-                           op.getCausal(),
-                           op.getScaleFactor(),
-                           op.getMemory(),
-                           op.getMemorySequences()};
-  return Expander(op).attention(op.getX(), op.getSequences(), projections, op.getLayout(), options);
+  AttentionInputs inputs{static_cast<int64_t>(op.getNumHeads()),
+                         op.getOptions(),
+                         op.getMemory(),
+                         op.getMemorySequences(),
+                         op.getNumKvHeadsAttr(),
+                         scale,
+                         op.getScaleFactor(),
+                         op.getPositionBias()};
+  return Expander(op).attention(op.getX(), op.getSequences(), projections, op.getLayout(), inputs);
 }
 
 Value expand(FeedForwardOp op) {
@@ -132,17 +130,12 @@ Value expand(FeedForwardOp op) {
 
 Value expand(EncoderLayerOp op) {
   Expander expander(op);
-  NormOptions norms{op.getEpsAttr(), op.getUnbiasedAttr(), op.getEpsOutsideAttr()};
+  NormAttr norms = op.getNorm();
   bool normFirst = op.getNormFirst();
-  AttentionOptions options{static_cast<int64_t>(op.getNumHeads()),
-                           std::nullopt,
-                           op.getCausal(),
-                           Value(),
-                           Value(),
-                           Value()};
+  AttentionInputs inputs{static_cast<int64_t>(op.getNumHeads()), op.getOptions()};
   Value h = expander.sublayer(op.getX(), op.getNorms(), 0, norms, normFirst, [&](Value x) {
     return expander.attention(x, op.getSequences(), pairs<4>(op.getAttention()),
-                              WeightLayout::OutIn, options);
+                              WeightLayout::OutIn, inputs);
   });
   return expander.sublayer(h, op.getNorms(), 1, norms, normFirst, [&](Value x) {
     return expander.feedForward(x, op.getActivation(), pairs<2>(op.getFfn()), WeightLayout::OutIn);
@@ -151,12 +144,13 @@ Value expand(EncoderLayerOp op) {
 
 Value expand(DecoderLayerOp op) {
   Expander expander(op);
-  NormOptions norms{op.getEpsAttr(), op.getUnbiasedAttr(), op.getEpsOutsideAttr()};
+  NormAttr norms = op.getNorm();
   bool normFirst = op.getNormFirst();
   int64_t heads = op.getNumHeads();
-  AttentionOptions self{heads, std::nullopt, /*causal=*/true, Value(), Value(), Value()};
-  AttentionOptions cross{heads,   std::nullopt,   /*causal=*/false,
-                         Value(), op.getMemory(), op.getMemorySequences()};
+  MLIRContext *context = op.getContext();
+  AttentionInputs self{heads, AttentionOptionsAttr::get(context, /*causal=*/true)};
+  AttentionInputs cross{heads, AttentionOptionsAttr::get(context), op.getMemory(),
+                        op.getMemorySequences()};
   Value h = expander.sublayer(op.getX(), op.getNorms(), 0, norms, normFirst, [&](Value x) {
     return expander.attention(x, op.getSequences(), pairs<4>(op.getSelfAttention()),
                               WeightLayout::OutIn, self);

@@ -62,8 +62,7 @@ bool fuse(LayerNormOp norm) {
   }
   OpBuilder builder(norm);
   auto fused = EmbeddingLayerNormOp::create(builder, norm.getLoc(), norm.getType(), ids, tables,
-                                            norm.getGamma(), norm.getBeta(), norm.getEpsAttr(),
-                                            norm.getUnbiasedAttr(), norm.getEpsOutsideAttr());
+                                            norm.getGamma(), norm.getBeta(), norm.getNorm());
   fused->setDiscardableAttrs(norm->getDiscardableAttrDictionary());
   norm.getResult().replaceAllUsesWith(fused.getResult());
   norm.erase();

@@ -18,28 +18,31 @@ namespace {
 /// Where the fused op of `norm` can stand: in place of the norm if every other
 /// reader of the sum comes later, else in place of the sum if gamma and beta
 /// exist there. Null if neither, or if `norm` is not of a sum.
-Operation *findInsertion(LayerNormOp norm, DominanceInfo &dominance) {
-  auto sum = norm.getX().getDefiningOp<arith::AddFOp>();
+template <typename NormOp> Operation *findInsertion(NormOp norm, DominanceInfo &dominance) {
+  auto sum = norm.getX().template getDefiningOp<arith::AddFOp>();
   if (!sum)
     return nullptr;
   if (llvm::all_of(sum->getUsers(),
                    [&](Operation *user) { return dominance.dominates(norm.getOperation(), user); }))
     return norm;
-  if (dominance.properlyDominates(norm.getGamma(), sum) &&
-      dominance.properlyDominates(norm.getBeta(), sum))
+  if (llvm::all_of(norm->getOperands().drop_front(),
+                   [&](Value tensor) { return dominance.properlyDominates(tensor, sum); }))
     return sum;
   return nullptr;
 }
 
-void fuse(LayerNormOp norm, Operation *insertion) {
-  auto sum = norm.getX().getDefiningOp<arith::AddFOp>();
+template <typename FusedOp, typename NormOp> void fuse(NormOp norm, Operation *insertion) {
+  auto sum = norm.getX().template getDefiningOp<arith::AddFOp>();
   Value value = sum.getResult();
   OpBuilder builder(insertion);
-  auto fused = ResidualLayerNormOp::create(
-      builder, FusedLoc::get(norm.getContext(), {sum.getLoc(), norm.getLoc()}), norm.getType(),
-      value.hasOneUse() ? Type() : value.getType(), sum.getLhs(), sum.getRhs(), norm.getGamma(),
-      norm.getBeta(), norm.getEpsAttr(), norm.getUnbiasedAttr(), norm.getEpsOutsideAttr());
-  fused->setDiscardableAttrs(norm->getDiscardableAttrDictionary());
+  SmallVector<Type> types = {norm.getType()};
+  if (!value.hasOneUse())
+    types.push_back(value.getType());
+  SmallVector<Value> operands = {sum.getLhs(), sum.getRhs()};
+  llvm::append_range(operands, norm->getOperands().drop_front()); // gamma, beta
+  auto fused =
+      FusedOp::create(builder, FusedLoc::get(norm.getContext(), {sum.getLoc(), norm.getLoc()}),
+                      types, operands, norm->getAttrs());
   norm.getResult().replaceAllUsesWith(fused.getResult());
   norm.erase();
   if (!value.use_empty())
@@ -50,10 +53,15 @@ void fuse(LayerNormOp norm, Operation *insertion) {
 struct FuseResidualNorm : transformer::impl::FuseResidualNormPassBase<FuseResidualNorm> {
   void runOnOperation() override {
     auto &dominance = getAnalysis<DominanceInfo>(); // blocks do not change
-    rewriteInRounds<LayerNormOp>(getOperation(), [&](LayerNormOp norm) {
+    fuseAll<LayerNormOp, ResidualLayerNormOp>(dominance);
+    fuseAll<RmsNormOp, ResidualRmsNormOp>(dominance);
+  }
+
+  template <typename NormOp, typename FusedOp> void fuseAll(DominanceInfo &dominance) {
+    rewriteInRounds<NormOp>(getOperation(), [&](NormOp norm) {
       Operation *insertion = findInsertion(norm, dominance);
       if (insertion)
-        fuse(norm, insertion);
+        fuse<FusedOp>(norm, insertion);
       return insertion != nullptr;
     });
   }

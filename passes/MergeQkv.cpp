@@ -56,11 +56,18 @@ Operation *findInsertion(ArrayRef<LinearOp> linears, DominanceInfo &dominance) {
   return nullptr;
 }
 
+/// The projection that `value` is; queries and keys may have been rotated.
+LinearOp projectionOf(Value value) {
+  if (auto rotary = value.getDefiningOp<RotaryEmbeddingOp>())
+    value = rotary.getX();
+  return value.getDefiningOp<LinearOp>();
+}
+
 /// The largest group of projections of `attention` that can be merged.
 Group findGroup(AttentionOp attention, DominanceInfo &dominance) {
   SmallVector<LinearOp> linears;
   for (Value value : {attention.getQ(), attention.getK(), attention.getV()})
-    if (auto linear = value.getDefiningOp<LinearOp>())
+    if (LinearOp linear = projectionOf(value))
       if (!llvm::is_contained(linears, linear))
         linears.push_back(linear);
   Group best;

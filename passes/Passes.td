@@ -135,10 +135,10 @@ def FuseEmbeddingNormPass : Pass<"transformer-fuse-embedding-norm", "::mlir::fun
     %e = transformer.embedding %ids, %words : tensor<?xi64>, tensor<30x8xf32> -> tensor<?x8xf32>
     %p = transformer.embedding %positions, %places : tensor<?xi64>, tensor<16x8xf32> -> tensor<?x8xf32>
     %s = arith.addf %e, %p : tensor<?x8xf32>
-    %y = transformer.layer_norm %s, %gamma, %beta {eps = 1.0e-12 : f64} : ...
+    %y = transformer.layer_norm %s, %gamma, %beta norm<eps = 1.0e-12> : ...
     // becomes
     %y = transformer.embedding_layer_norm ids(%ids, %positions) tables(%words, %places)
-        norm(%gamma, %beta) {eps = 1.0e-12 : f64} : ...
+        norm(%gamma, %beta) <eps = 1.0e-12> : ...
     ```
   }];
 }
@@ -155,9 +155,9 @@ def FuseResidualNormPass : Pass<"transformer-fuse-residual-norm", "::mlir::func:
     Example:
     ```mlir
     %s = arith.addf %x, %a : tensor<?x8xf32>
-    %y = transformer.layer_norm %s, %gamma, %beta {eps = 1.0e-12 : f64} : ...
+    %y = transformer.layer_norm %s, %gamma, %beta norm<eps = 1.0e-12> : ...
     // becomes
-    %y = transformer.residual_layer_norm %x, %a, %gamma, %beta {eps = 1.0e-12 : f64}
+    %y = transformer.residual_layer_norm %x, %a, %gamma, %beta norm<eps = 1.0e-12>
         : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
     ```
   }];

@@ -43,6 +43,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);
+  reference::registerEvaluation(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   bool isText = StringRef(input).ends_with(".mlir");

@@ -14,7 +14,7 @@ func.func @forward(
   %k = transformer.embedding %ids, %tk : tensor<?xi64>, tensor<64x${K}xf32> -> tensor<?x${K}xf32>
   %v = transformer.embedding %ids, %tv : tensor<?xi64>, tensor<64x${K}xf32> -> tensor<?x${K}xf32>
   // repeat
-  %x$next = transformer.attention %x$i, %k, %v sequences(%seq) {num_heads = $heads : i64, scale = 0.125 : f64}
+  %x$next = transformer.attention %x$i, %k, %v sequences(%seq, %seq) {num_heads = $heads : i64, scale = 0.125 : f64}
       : tensor<?x${K}xf32>, tensor<?x${K}xf32>, tensor<?x${K}xf32> -> tensor<?x${K}xf32>
   // end
   %y = transformer.unpack_tokens %x$copies, %seq : tensor<?x${K}xf32> -> tensor<?x?x${K}xf32>

@@ -9,7 +9,7 @@ func.func @forward(%ids: tensor<?xi64> {transformer.name = "ids", transformer.di
   %b = transformer.get_parameter @beta : tensor<${K}xf32>
   %x0 = transformer.embedding %ids, %t : tensor<?xi64>, tensor<64x${K}xf32> -> tensor<?x${K}xf32>
   // repeat
-  %x$next = transformer.layer_norm %x$i, %g, %b {eps = 1.0e-12 : f64}
+  %x$next = transformer.layer_norm %x$i, %g, %b norm<eps = 1.0e-12>
       : tensor<?x${K}xf32>, tensor<${K}xf32>, tensor<${K}xf32> -> tensor<?x${K}xf32>
   // end
   return %x$copies : tensor<?x${K}xf32>

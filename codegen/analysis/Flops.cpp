@@ -50,21 +50,8 @@ private:
 
   void walk(func::FuncOp function, Origins &origins) {
     for (Operation &op : function.front()) {
-      if (auto pack = dyn_cast<PackTokensOp>(op)) {
-        auto mask = dyn_cast<BlockArgument>(pack.getMask());
-        auto name = mask ? entry.getArgAttrOfType<StringAttr>(mask.getArgNumber(), attr::name)
-                         : StringAttr();
-        if (name)
-          for (Value result : op.getResults())
-            origins[result] = {name};
-        continue;
-      }
-      if (auto first = dyn_cast<FirstTokenOp>(op)) {
-        if (Origin origin = origins.lookup(first.getX()))
-          origins[first.getResult()] = {origin.mask, /*perSequence=*/true};
-        continue;
-      }
-      count(&op, origins);
+      if (auto costs = dyn_cast<CostOpInterface>(op))
+        count(costs, origins);
       if (auto call = dyn_cast<func::CallOp>(op))
         if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
             callee && !callee.isExternal()) {
@@ -74,29 +61,40 @@ private:
               inner[argument] = origin;
           walk(callee, inner);
         }
-      for (Value operand : op.getOperands())
-        if (Origin origin = origins.lookup(operand)) {
-          for (Value result : op.getResults())
-            origins[result] = origin;
-          break;
-        }
+      if (Origin origin = originOf(op, origins))
+        for (Value result : op.getResults())
+          origins[result] = origin;
     }
   }
 
-  void count(Operation *op, Origins &origins) {
-    if (auto linear = dyn_cast<LinearOp>(op)) {
-      Origin origin = origins.lookup(linear.getX());
-      if (!origin)
-        return;
-      auto &counts = origin.perSequence ? perSequence : perToken;
-      counts[origin.mask] += 2 * widthOf(linear.getX()) * widthOf(linear.getResult());
-      if (origin.perSequence)
-        linear->setAttr(kPerSequenceAttr, UnitAttr::get(op->getContext()));
-    } else if (auto attention = dyn_cast<AttentionOp>(op)) {
-      StringAttr queries = origins.lookup(attention.getSequences()).mask;
-      StringAttr keys = origins.lookup(attention.keySequences()).mask;
-      if (queries && keys)
-        pairs[{queries, keys, attention.getCausal() ? 1 : 0}] += 4 * widthOf(attention.getQ());
+  /// What the rows of the op's results are.
+  Origin originOf(Operation &op, Origins &origins) {
+    auto costs = dyn_cast<CostOpInterface>(op);
+    RowOrigin kind = costs ? costs.getRowOrigin() : RowOrigin::Operands;
+    if (kind == RowOrigin::Mask) {
+      auto mask = dyn_cast<BlockArgument>(op.getOperands().back());
+      return {mask ? entry.getArgAttrOfType<StringAttr>(mask.getArgNumber(), attr::name)
+                   : StringAttr()};
+    }
+    for (Value operand : op.getOperands())
+      if (Origin origin = origins.lookup(operand))
+        return {origin.mask, origin.perSequence || kind == RowOrigin::Sequences};
+    return {};
+  }
+
+  void count(CostOpInterface op, Origins &origins) {
+    SmallVector<Cost> costs;
+    op.getCosts(costs);
+    for (const Cost &cost : costs) {
+      Origin rows = origins.lookup(cost.rows), keys = origins.lookup(cost.keys);
+      if (!rows || (cost.keys && !keys))
+        continue;
+      if (cost.keys)
+        pairs[{rows.mask, keys.mask, cost.causal ? 1 : 0}] += cost.flops;
+      else
+        (rows.perSequence ? perSequence : perToken)[rows.mask] += cost.flops;
+      if (rows.perSequence)
+        op->setAttr(kPerSequenceAttr, UnitAttr::get(op->getContext()));
     }
   }
 

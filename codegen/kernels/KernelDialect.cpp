@@ -67,9 +67,12 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
 }
 
 bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {
+  if (read->getOwner() != op || write->getOwner() != op)
+    return false;
+  if (isa<RotaryEmbeddingOp>(op))
+    return read->getOperandNumber() == 0;
   auto norm = dyn_cast<LayerNormOp>(op);
-  return norm && read->getOwner() == op && write->getOwner() == op &&
-         read != &norm.getGammaMutable() && read != &norm.getBetaMutable();
+  return norm && read->getOperandNumber() <= norm.getResidual().size();
 }
 
 namespace {

@@ -80,6 +80,8 @@ LogicalResult EmbeddingOp::verify() {
     if (failed(verifyBuffer(*this, "ids " + Twine(i), ids, i64(*this), {kAny})) ||
         failed(verifyBuffer(*this, "table " + Twine(i), table, f32(*this), {kAny, *width})))
       return failure();
+  if (getNorm().empty() == static_cast<bool>(getFormula()))
+    return emitOpError() << "norm and its formula stand together";
   if (getNorm().empty())
     return success();
   if (getNorm().size() != 2)
@@ -96,8 +98,13 @@ LogicalResult LayerNormOp::verify() {
   if (getResidual().size() > 1)
     return emitOpError() << "expected at most one residual, found " << getResidual().size();
   FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width) || failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {*width})) ||
-      failed(verifyBuffer(*this, "beta", getBeta(), f32(*this), {*width})))
+  if (failed(width) || failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {*width})))
+    return failure();
+  if (getRms() == static_cast<bool>(getBeta()))
+    return emitOpError() << "expected beta, or rms without it";
+  if (getRms() && (getNorm().getUnbiased() || getNorm().getEpsOutside()))
+    return emitOpError() << "a root mean square takes eps alone, found " << getNorm();
+  if (getBeta() && failed(verifyBuffer(*this, "beta", getBeta(), f32(*this), {*width})))
     return failure();
   for (Value residual : getResidual())
     if (failed(verifyBuffer(*this, "a residual", residual, f32(*this), {kAny, *width})))
@@ -109,7 +116,7 @@ LogicalResult LayerNormOp::verify() {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
+  if (failed(verifyKernel(*this, getOuts().size() == 2 ? 2 : 1)))
     return failure();
   FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
   if (failed(width))
@@ -130,11 +137,53 @@ LogicalResult AttentionOp::verify() {
       failed(verifyBuffer(*this, "offsets of the keys", getCuKeys(), index(*this), {kAny})) ||
       failed(verifyBuffer(*this, "out 0", getOuts()[0], f32(*this), {kAny, *width})))
     return failure();
-  return success();
+  if (getOuts().size() == 2 &&
+      failed(verifyBuffer(*this, "log_sum_exp", getOuts()[1], f32(*this), {kAny, heads})))
+    return failure();
+  if (!getPositionBias())
+    return success();
+  auto bias = cast<ShapedType>(getPositionBias().getType());
+  bool table = bias.getRank() != 1;
+  if (table && (bias.getRank() != 2 || bias.isDynamicDim(1) || bias.getDimSize(1) % 2 == 0))
+    return emitOpError()
+           << "expected a position_bias of [heads] or [heads, P] with an odd P, found " << bias;
+  return verifyBuffer(*this, "position_bias", getPositionBias(), f32(*this),
+                      table ? ArrayRef<int64_t>{heads, kAny} : ArrayRef<int64_t>{heads});
 }
 
 LogicalResult SinusoidalTableOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   return verifyRows(*this, "an out", getOuts()[0]);
+}
+
+LogicalResult RotaryTableOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "positions", getPositions(), i64(*this), {kAny})))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "an out", getOuts()[0]);
+  if (failed(width))
+    return failure();
+  if (*width % 2)
+    return emitOpError() << "expected an out of even width, found " << *width;
+  if (getFrequencies())
+    return verifyBuffer(*this, "frequencies", getFrequencies(), f32(*this), {*width / 2});
+  return success();
+}
+
+LogicalResult RotaryEmbeddingOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  FailureOr<int64_t> rotated = verifyRows(*this, "a table", getTable());
+  if (failed(width) || failed(rotated))
+    return failure();
+  int64_t heads = getNumHeads();
+  if (heads < 1 || *width % heads)
+    return emitOpError() << "expected num_heads that divides the width " << *width << ", found "
+                         << heads;
+  if (*rotated % 2 || *rotated > *width / heads)
+    return emitOpError() << "expected a table of an even width of at most " << *width / heads
+                         << ", found " << *rotated;
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
 }

@@ -94,14 +94,14 @@ def Kernel_EmbeddingOp : Kernel_Op<"embedding", [AttrSizedOperandSegments]> {
   let summary = "sum of table rows, scaled, optionally normalised";
   let description = [{
     `y[t] = sum_i scales[i] * tables[i][ids[i][t]]` in order, then layer
-    normalisation when `norm` (gamma, beta) is there; scales of 1 multiply
-    nothing. ins: ids `[T]` i64, tables `[V, W]` f32, norm 0 or 2 times `[W]`;
+    normalisation by `formula` when `norm` (gamma, beta) is there; scales of 1
+    multiply nothing. ins: ids `[T]` i64, tables `[V, W]` f32, norm 0 or 2 times `[W]`;
     outs: `[T, W]`.
   }];
   let arguments = (ins Variadic<Kernel_Buffer>:$ids, Variadic<Kernel_Buffer>:$tables, Variadic<Kernel_Buffer>:$norm,
-                       Variadic<Kernel_Buffer>:$outs, DenseF64ArrayAttr:$scales,
-                       DefaultValuedAttr<F64Attr, "0.0">:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
-  let assemblyFormat = "`ids` `(` $ids `)` `tables` `(` $tables `)` (`norm` `(` $norm^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+                       Variadic<Kernel_Buffer>:$outs, OptionalAttr<Transformer_NormAttr>:$formula,
+                       DenseF64ArrayAttr:$scales);
+  let assemblyFormat = "`ids` `(` $ids `)` `tables` `(` $tables `)` (`norm` `(` $norm^ `)` $formula)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
@@ -109,11 +109,12 @@ def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
   let description = [{
     ins: x `[T, W]`, residual 0 or 1 times `[T, W]`, gamma and beta `[W]`; outs:
     result `[T, W]` and, optionally, the sum x + residual `[T, W]`. x may be the
-    same buffer as an out.
+    same buffer as an out. With `rms` there is no beta and rows are divided by
+    their root mean square. Semantics: `transformer.layer_norm`, `rms_norm`.
   }];
-  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$residual, Kernel_Buffer:$gamma, Kernel_Buffer:$beta,
-                       Variadic<Kernel_Buffer>:$outs, F64Attr:$eps, UnitAttr:$unbiased, UnitAttr:$eps_outside);
-  let assemblyFormat = "`ins` `(` $x (`residual` `(` $residual^ `)`)? `,` $gamma `,` $beta `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$residual, Kernel_Buffer:$gamma, Optional<Kernel_Buffer>:$beta,
+                       Variadic<Kernel_Buffer>:$outs, Transformer_NormAttr:$norm, UnitAttr:$rms);
+  let assemblyFormat = "`ins` `(` $x (`residual` `(` $residual^ `)`)? `,` $gamma (`,` $beta^)? `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
@@ -121,15 +122,18 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
   let description = [{
     ins: q `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]` (rows may be
     strided: columns of a merged projection), cu of the queries and cu of the
-    keys `[B + 1]`, scale_factor f32 0 or 1 times; outs: result
-    `[Tq, num_heads * D]`. Semantics: `transformer.attention`.
+    keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]`
+    or `[num_heads]` 0 or 1 times; outs: result `[Tq, num_heads * D]` and,
+    optionally, log_sum_exp `[Tq, num_heads]`. Semantics: `transformer.attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
-                       Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor, Variadic<Kernel_Buffer>:$outs,
-                       I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale, UnitAttr:$causal);
+                       Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor,
+                       Optional<Kernel_Buffer>:$position_bias, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale,
+                       Transformer_AttentionOptions:$options);
   let assemblyFormat = [{
-    `ins` `(` $q `,` $k `,` $v `,` $cu_queries `,` $cu_keys (`,` `scale_factor` $scale_factor^)? `)` `outs` `(` $outs `)`
-    attr-dict `:` functional-type(operands, results)
+    `ins` `(` $q `,` $k `,` $v `,` $cu_queries `,` $cu_keys (`,` `scale_factor` $scale_factor^)? `)`
+    (`position_bias` `(` $position_bias^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -138,6 +142,28 @@ def Kernel_SinusoidalTableOp : Kernel_Op<"sinusoidal_table"> {
   let description = [{outs: `[P, W]`. Semantics: `transformer.sinusoidal_table`.}];
   let arguments = (ins Variadic<Kernel_Buffer>:$outs, Transformer_SinusoidLayoutAttr:$layout);
   let assemblyFormat = "$layout `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_RotaryTableOp : Kernel_Op<"rotary_table", [AttrSizedOperandSegments]> {
+  let summary = "cosines and sines of positions, computed in double precision";
+  let description = [{
+    ins: positions `[T]` i64, frequencies `[R / 2]` 0 or 1 times; outs: `[T, R]`.
+    Semantics: `transformer.rotary_table`.
+  }];
+  let arguments = (ins Kernel_Buffer:$positions, Optional<Kernel_Buffer>:$frequencies, Variadic<Kernel_Buffer>:$outs,
+                       F64Attr:$theta);
+  let assemblyFormat = "`ins` `(` $positions (`frequencies` $frequencies^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_RotaryEmbeddingOp : Kernel_Op<"rotary_embedding"> {
+  let summary = "rotates pairs of columns by the token's position";
+  let description = [{
+    ins: x `[T, num_heads * D]` (rows may be strided), table `[T, R]`; outs:
+    `[T, num_heads * D]`, which may be x's buffer. Semantics:
+    `transformer.rotary_embedding`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$table, Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads);
+  let assemblyFormat = "`ins` `(` $x `,` $table `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // CODEGEN_KERNELS_KERNELOPS_TD

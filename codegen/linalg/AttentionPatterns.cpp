@@ -11,13 +11,16 @@ struct ConvertAttention : OpConversionPattern<AttentionOp> {
   LogicalResult matchAndRewrite(AttentionOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Value q = adaptor.getQ().front();
-    SequenceValues queries(adaptor.getSequences());
-    SequenceValues keys(op.getMemory() ? adaptor.getMemory() : adaptor.getSequences());
-    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), q);
+    SequenceValues queries(adaptor.getQuerySequences()), keys(adaptor.getKeySequences());
+    SmallVector<Value> outs;
+    for (Value result : op->getResults())
+      outs.push_back(emptyRows(rewriter, op.getLoc(), result, q));
+    ValueRange bias = adaptor.getPositionBias();
     rewriter.replaceOpWithNewOp<kernel::AttentionOp>(
-        op, TypeRange{out.getType()}, q, adaptor.getK().front(), adaptor.getV().front(), queries.cu,
-        keys.cu, adaptor.getScaleFactor(), ValueRange{out}, op.getNumHeadsAttr(),
-        rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getCausalAttr());
+        op, op->getResultTypes(), q, adaptor.getK().front(), adaptor.getV().front(), queries.cu,
+        keys.cu, adaptor.getScaleFactor(), bias.empty() ? Value() : bias.front(), outs,
+        op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
+        op.getOptions());
     return success();
   }
 };

@@ -1,4 +1,4 @@
-//===- EmbeddingPatterns.cpp - rows of tables -----------------------------===//
+//===- EmbeddingPatterns.cpp - rows of tables, positions ------------------===//
 #include "codegen/linalg/Patterns.h"
 
 using namespace mlir;
@@ -14,7 +14,7 @@ struct ConvertEmbedding : OpConversionPattern<EmbeddingOp> {
     auto scales = rewriter.getDenseF64ArrayAttr({op.getScale().convertToDouble()});
     rewriter.replaceOpWithNewOp<kernel::EmbeddingOp>(
         op, TypeRange{out.getType()}, ValueRange{adaptor.getIds()}, ValueRange{adaptor.getTable()},
-        ValueRange{}, ValueRange{out}, scales, rewriter.getF64FloatAttr(0), UnitAttr(), UnitAttr());
+        ValueRange{}, ValueRange{out}, NormAttr(), scales);
     return success();
   }
 };
@@ -27,9 +27,32 @@ struct ConvertEmbeddingNorm : OpConversionPattern<EmbeddingLayerNormOp> {
     SmallVector<double> scales(op.getIds().size(), 1.0);
     rewriter.replaceOpWithNewOp<kernel::EmbeddingOp>(
         op, TypeRange{out.getType()}, adaptor.getIds(), adaptor.getTables(),
-        ValueRange{adaptor.getGamma(), adaptor.getBeta()}, ValueRange{out},
-        rewriter.getDenseF64ArrayAttr(scales), op.getEpsAttr(), op.getUnbiasedAttr(),
-        op.getEpsOutsideAttr());
+        ValueRange{adaptor.getGamma(), adaptor.getBeta()}, ValueRange{out}, op.getNorm(),
+        rewriter.getDenseF64ArrayAttr(scales));
+    return success();
+  }
+};
+
+struct ConvertRotaryTable : OpConversionPattern<RotaryTableOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(RotaryTableOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), adaptor.getPositions());
+    rewriter.replaceOpWithNewOp<kernel::RotaryTableOp>(
+        op, TypeRange{out.getType()}, adaptor.getPositions(), adaptor.getFrequencies(),
+        ValueRange{out}, op.getThetaAttr());
+    return success();
+  }
+};
+
+struct ConvertRotaryEmbedding : OpConversionPattern<RotaryEmbeddingOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(RotaryEmbeddingOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), adaptor.getX());
+    rewriter.replaceOpWithNewOp<kernel::RotaryEmbeddingOp>(op, TypeRange{out.getType()},
+                                                           adaptor.getX(), adaptor.getTable(),
+                                                           ValueRange{out}, op.getNumHeadsAttr());
     return success();
   }
 };
@@ -38,5 +61,6 @@ struct ConvertEmbeddingNorm : OpConversionPattern<EmbeddingLayerNormOp> {
 
 void mlir::transformer::populateEmbeddingPatterns(const TypeConverter &converter,
                                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertEmbedding, ConvertEmbeddingNorm>(converter, patterns.getContext());
+  patterns.add<ConvertEmbedding, ConvertEmbeddingNorm, ConvertRotaryTable, ConvertRotaryEmbedding>(
+      converter, patterns.getContext());
 }

@@ -6,23 +6,23 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// layer_norm and residual_layer_norm; `residual` has one value or none.
+/// One pattern for all: `residual` has one value or none, `beta` is null with `rms`.
 template <typename OpTy>
-void convertNorm(OpTy op, Value x, ValueRange residual, Value gamma, Value beta,
+void convertNorm(OpTy op, Value x, ValueRange residual, Value gamma, Value beta, bool rms,
                  ConversionPatternRewriter &rewriter) {
   SmallVector<Value> outs;
   for (Value result : op->getResults())
     outs.push_back(emptyRows(rewriter, op.getLoc(), result, x));
   rewriter.replaceOpWithNewOp<kernel::LayerNormOp>(op, op->getResultTypes(), x, residual, gamma,
-                                                   beta, outs, op.getEpsAttr(),
-                                                   op.getUnbiasedAttr(), op.getEpsOutsideAttr());
+                                                   beta, outs, op.getNorm(),
+                                                   rms ? rewriter.getUnitAttr() : UnitAttr());
 }
 
 struct ConvertLayerNorm : OpConversionPattern<LayerNormOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(LayerNormOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    convertNorm(op, adaptor.getX(), {}, adaptor.getGamma(), adaptor.getBeta(), rewriter);
+    convertNorm(op, adaptor.getX(), {}, adaptor.getGamma(), adaptor.getBeta(), false, rewriter);
     return success();
   }
 };
@@ -32,7 +32,25 @@ struct ConvertResidualLayerNorm : OpConversionPattern<ResidualLayerNormOp> {
   LogicalResult matchAndRewrite(ResidualLayerNormOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     convertNorm(op, adaptor.getX(), adaptor.getResidual(), adaptor.getGamma(), adaptor.getBeta(),
-                rewriter);
+                false, rewriter);
+    return success();
+  }
+};
+
+struct ConvertRmsNorm : OpConversionPattern<RmsNormOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(RmsNormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    convertNorm(op, adaptor.getX(), {}, adaptor.getGamma(), {}, true, rewriter);
+    return success();
+  }
+};
+
+struct ConvertResidualRmsNorm : OpConversionPattern<ResidualRmsNormOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ResidualRmsNormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    convertNorm(op, adaptor.getX(), adaptor.getResidual(), adaptor.getGamma(), {}, true, rewriter);
     return success();
   }
 };
@@ -41,5 +59,6 @@ struct ConvertResidualLayerNorm : OpConversionPattern<ResidualLayerNormOp> {
 
 void mlir::transformer::populateNormPatterns(const TypeConverter &converter,
                                              RewritePatternSet &patterns) {
-  patterns.add<ConvertLayerNorm, ConvertResidualLayerNorm>(converter, patterns.getContext());
+  patterns.add<ConvertLayerNorm, ConvertResidualLayerNorm, ConvertRmsNorm, ConvertResidualRmsNorm>(
+      converter, patterns.getContext());
 }

@@ -24,11 +24,11 @@ struct SequenceValues {
 
 /// pack_tokens, unpack_tokens, first_token.
 void populateSequencePatterns(const TypeConverter &converter, RewritePatternSet &patterns);
-/// embedding, with or without a norm.
+/// embedding, with or without a norm; rotary_table, rotary_embedding.
 void populateEmbeddingPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 /// linear, split.
 void populateLinearPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
-/// layer_norm, with or without a residual.
+/// layer_norm and rms_norm, with or without a residual.
 void populateNormPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 void populateAttentionPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 

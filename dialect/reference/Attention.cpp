@@ -1,64 +1,99 @@
 //===- Attention.cpp - attention on packed rows ---------------------------===//
 #include "dialect/reference/Operations.h"
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::reference;
 
-/// One head of one query: softmax(scale * q k^T) v over the keys `first` to
-/// `last - 1`. `q` and `out` point to the head's columns, `column` is where
-/// the head starts in k and v.
-static void attend(const double *q, const Tensor &k, const Tensor &v, int64_t column,
-                   int64_t headDim, int64_t first, int64_t last, double scale, double *out) {
-  std::vector<double> scores;
-  for (int64_t key = first; key < last; ++key) {
-    double dot = 0;
-    for (int64_t d = 0; d < headDim; ++d)
-      dot += q[d] * k.row(key)[column + d];
-    scores.push_back(scale * dot);
+/// The keys `first .. last - 1` that a query at `position` sees of `count`.
+static std::pair<int64_t, int64_t> visibleKeys(AttentionOptionsAttr options, int64_t position,
+                                               int64_t count) {
+  int64_t first = 0, last = options.getCausal() ? position + 1 : count;
+  if (int64_t window = options.getWindow()) {
+    first = std::max<int64_t>(0, position - window + 1);
+    last = std::min(last, position + window);
   }
+  return {first, std::clamp<int64_t>(last, 0, count)};
+}
+
+/// What is added to the score of a key at this distance from the query.
+static double biasOf(const Tensor *bias, int64_t head, int64_t distance) {
+  if (!bias)
+    return 0;
+  if (bias->rank() == 1)
+    return -bias->reals()[head] * std::abs(distance);
+  int64_t columns = bias->shape[1];
+  return bias->row(head)[std::clamp<int64_t>(distance + (columns - 1) / 2, 0, columns - 1)];
+}
+
+/// One head of one query: softmax of `scores` times v, in `count` columns. v and
+/// out point to the head's columns; consecutive keys are `stride` apart. Returns
+/// the logarithm of the sum.
+static double attend(std::vector<double> scores, const double *v, int64_t stride, int64_t count,
+                     double *out) {
   if (scores.empty())
-    return; // a query without any key gives zeros
+    return -std::numeric_limits<double>::infinity(); // a query without any key gives zeros
   double max = *llvm::max_element(scores), sum = 0;
   for (double &score : scores)
     sum += score = std::exp(score - max);
-  for (int64_t key = first; key < last; ++key)
-    for (int64_t d = 0; d < headDim; ++d)
-      out[d] += scores[key - first] / sum * v.row(key)[column + d];
+  for (auto [key, score] : llvm::enumerate(scores))
+    for (int64_t d = 0; d < count; ++d)
+      out[d] += score / sum * v[key * stride + d];
+  return max + std::log(sum);
 }
 
 Tensor reference::attention(const Tensor &q, const Tensor &k, const Tensor &v,
                             const Sequences &queries, const Sequences &keys,
-                            AttentionOptions options) {
-  int64_t headDim = q.shape[1] / options.numHeads;
-  int64_t group = options.numHeads / options.numKvHeads; // query heads that share a key head
+                            const AttentionInputs &inputs, Tensor *logSumExp) {
+  int64_t heads = inputs.numHeads, headDim = q.shape[1] / heads;
+  int64_t group = heads / inputs.numKvHeads; // query heads that share a key head
   Tensor result = Tensor::zeros(q.shape);
-  for (int64_t b = 0; b < queries.batch; ++b)
-    for (int64_t i = queries.offsets[b]; i < queries.offsets[b + 1]; ++i) {
-      int64_t first = keys.offsets[b], last = keys.offsets[b + 1];
-      if (options.causal)
-        last = first + (i - queries.offsets[b]) + 1;
-      for (int64_t h = 0; h < options.numHeads; ++h)
-        attend(q.row(i) + h * headDim, k, v, h / group * headDim, headDim, first, last,
-               options.scale, result.row(i) + h * headDim);
+  if (logSumExp)
+    *logSumExp = Tensor::zeros({q.shape[0], heads});
+  for (int64_t b = 0; b < queries.batch; ++b) {
+    int64_t firstKey = keys.offsets[b], count = keys.offsets[b + 1] - firstKey;
+    for (int64_t row = queries.offsets[b]; row < queries.offsets[b + 1]; ++row) {
+      int64_t position = count - (queries.offsets[b + 1] - row); // from the end of the keys
+      auto [first, last] = visibleKeys(inputs.options, position, count);
+      for (int64_t h = 0; h < heads; ++h) {
+        int64_t column = h * headDim, kvColumn = h / group * headDim;
+        std::vector<double> scores;
+        for (int64_t key = first; key < last; ++key) {
+          double dot = 0;
+          for (int64_t d = 0; d < headDim; ++d)
+            dot += q.row(row)[column + d] * k.row(firstKey + key)[kvColumn + d];
+          scores.push_back(inputs.scale * dot + biasOf(inputs.bias, h, key - position));
+        }
+        double logarithm = attend(std::move(scores), v.row(firstKey + first) + kvColumn, v.shape[1],
+                                  headDim, result.row(row) + column);
+        if (logSumExp)
+          logSumExp->row(row)[h] = logarithm;
+      }
     }
+  }
   return result;
 }
 
 LogicalResult reference::evaluate(AttentionOp op, Frame &frame) {
   const Tensor &q = frame.tensor(op.getQ()), &k = frame.tensor(op.getK()),
                &v = frame.tensor(op.getV());
-  const Sequences &queries = frame.sequences(op.getSequences());
-  const Sequences &keys = frame.sequences(op.keySequences());
+  const Sequences &queries = frame.sequences(op.getQuerySequences());
+  const Sequences &keys = frame.sequences(op.getKeySequences());
   if (failed(checkRows(op, frame, "q", q, queries)) || failed(checkRows(op, frame, "k", k, keys)) ||
       failed(checkRows(op, frame, "v", v, keys)) || failed(checkBatch(op, frame, queries, keys)))
     return failure();
   double scale = op.getScale().convertToDouble();
   if (op.getScaleFactor())
     scale *= frame.tensor(op.getScaleFactor()).reals()[0];
-  int64_t heads = op.getNumHeads();
-  frame.set(op.getResult(),
-            attention(q, k, v, queries, keys, {heads, op.kvHeads(), scale, op.getCausal()}));
+  Tensor logSumExp;
+  frame.set(op.getResult(), attention(q, k, v, queries, keys,
+                                      {static_cast<int64_t>(op.getNumHeads()), op.kvHeads(), scale,
+                                       op.getOptions(), frame.optional(op.getPositionBias())},
+                                      op.getLogSumExp() ? &logSumExp : nullptr));
+  if (op.getLogSumExp())
+    frame.set(op.getLogSumExp(), std::move(logSumExp));
   return success();
 }

@@ -31,17 +31,19 @@ struct Projections {
 /// Attention of rows (queries) to memory (keys and values).
 struct MultiHead {
   Projections project;
-  int64_t numHeads;
-  bool causal = false;
+  int64_t numHeads, numKvHeads;
+  AttentionOptionsAttr options;
   std::optional<double> scale = std::nullopt; // default 1/sqrt(head_dim)
   double scaleFactor = 1;
+  const Tensor *bias = nullptr;
 
   Tensor operator()(const Tensor &x, const Sequences &queries, const Tensor &memory,
                     const Sequences &keys) const {
     Tensor q = project.q(x), k = project.k(memory), v = project.v(memory);
     double headDim = q.shape[1] / numHeads;
     double factor = scale.value_or(1 / std::sqrt(headDim)) * scaleFactor;
-    return project.out(attention(q, k, v, queries, keys, {numHeads, numHeads, factor, causal}));
+    return project.out(
+        attention(q, k, v, queries, keys, {numHeads, numKvHeads, factor, options, bias}));
   }
 };
 
@@ -74,7 +76,7 @@ static Tensor sublayer(const Tensor &x, bool normFirst, Function norm, Function 
 template <typename OpTy>
 static Tensor applyNorm(OpTy op, Frame &frame, unsigned i, const Tensor &x) {
   return layerNorm(x, frame.tensor(op.getNorms()[2 * i]), frame.tensor(op.getNorms()[2 * i + 1]),
-                   {op.getEps().convertToDouble(), op.getUnbiased(), op.getEpsOutside()});
+                   op.getNorm());
 }
 
 LogicalResult reference::evaluate(MultiHeadAttentionOp op, Frame &frame) {
@@ -91,9 +93,12 @@ LogicalResult reference::evaluate(MultiHeadAttentionOp op, Frame &frame) {
     Value bias = op.getBiases().empty() ? Value() : op.getBiases()[i];
     return {frame.tensor(op.getWeights()[i]), frame.optional(bias), op.getLayout()};
   };
+  int64_t heads = op.getNumHeads();
   MultiHead attend{{layer(0), layer(1), layer(2), layer(3)},
-                   static_cast<int64_t>(op.getNumHeads()),
-                   op.getCausal()};
+                   heads,
+                   static_cast<int64_t>(op.getNumKvHeads().value_or(heads)),
+                   op.getOptions()};
+  attend.bias = frame.optional(op.getPositionBias());
   if (op.getScale())
     attend.scale = op.getScale()->convertToDouble();
   if (op.getScaleFactor())
@@ -124,8 +129,8 @@ LogicalResult reference::evaluate(EncoderLayerOp op, Frame &frame) {
   const Sequences &sequences = frame.sequences(op.getSequences());
   if (failed(checkRows(op, frame, "x", x, sequences)))
     return failure();
-  MultiHead attend{projections(frame, op.getAttention()), static_cast<int64_t>(op.getNumHeads()),
-                   op.getCausal()};
+  int64_t heads = op.getNumHeads();
+  MultiHead attend{projections(frame, op.getAttention()), heads, heads, op.getOptions()};
   FeedForward ffn{op.getActivation(), linearAt(frame, op.getFfn(), 0),
                   linearAt(frame, op.getFfn(), 1)};
   Tensor h = sublayer(
@@ -146,8 +151,11 @@ LogicalResult reference::evaluate(DecoderLayerOp op, Frame &frame) {
       failed(checkBatch(op, frame, sequences, keys)))
     return failure();
   int64_t heads = op.getNumHeads();
-  MultiHead self{projections(frame, op.getSelfAttention()), heads, /*causal=*/true};
-  MultiHead cross{projections(frame, op.getCrossAttention()), heads};
+  MLIRContext *context = op.getContext();
+  MultiHead self{projections(frame, op.getSelfAttention()), heads, heads,
+                 AttentionOptionsAttr::get(context, /*causal=*/true)};
+  MultiHead cross{projections(frame, op.getCrossAttention()), heads, heads,
+                  AttentionOptionsAttr::get(context)};
   FeedForward ffn{op.getActivation(), linearAt(frame, op.getFfn(), 0),
                   linearAt(frame, op.getFfn(), 1)};
   Tensor h = sublayer(

@@ -70,7 +70,41 @@ LogicalResult reference::evaluate(EmbeddingLayerNormOp op, Frame &frame) {
     if (failed(addRows(op, frame, sum, frame.tensor(ids), frame.tensor(table), 1.0)))
       return failure();
   frame.set(op.getResult(),
-            layerNorm(sum, frame.tensor(op.getGamma()), frame.tensor(op.getBeta()),
-                      {op.getEps().convertToDouble(), op.getUnbiased(), op.getEpsOutside()}));
+            layerNorm(sum, frame.tensor(op.getGamma()), frame.tensor(op.getBeta()), op.getNorm()));
+  return success();
+}
+
+LogicalResult reference::evaluate(RotaryTableOp op, Frame &frame) {
+  const Tensor &positions = frame.tensor(op.getPositions());
+  const Tensor *frequencies = frame.optional(op.getFrequencies());
+  int64_t width = widthOf(op.getResult()), half = width / 2;
+  Tensor table = Tensor::zeros({positions.shape[0], width});
+  for (auto [t, position] : llvm::enumerate(positions.integers()))
+    for (int64_t i = 0; i < half; ++i) {
+      double frequency = frequencies ? frequencies->reals()[i]
+                                     : std::pow(op.getTheta().convertToDouble(), -2.0 * i / width);
+      table.row(t)[i] = std::cos(position * frequency);
+      table.row(t)[half + i] = std::sin(position * frequency);
+    }
+  frame.set(op.getResult(), std::move(table));
+  return success();
+}
+
+LogicalResult reference::evaluate(RotaryEmbeddingOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &table = frame.tensor(op.getTable());
+  if (x.shape[0] != table.shape[0])
+    return frame.fail(op, "x has " + Twine(x.shape[0]) + " rows, but the table has " +
+                              Twine(table.shape[0]));
+  int64_t headDim = op.headDim(), half = table.shape[1] / 2;
+  Tensor result = x;
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t head = 0; head < x.shape[1]; head += headDim)
+      for (int64_t i = 0; i < half; ++i) {
+        double first = x.row(t)[head + i], second = x.row(t)[head + half + i];
+        double cosine = table.row(t)[i], sine = table.row(t)[half + i];
+        result.row(t)[head + i] = first * cosine - second * sine;
+        result.row(t)[head + half + i] = second * cosine + first * sine;
+      }
+  frame.set(op.getResult(), std::move(result));
   return success();
 }

@@ -1,10 +1,8 @@
 //===- Interpreter.cpp - the executable specification ---------------------===//
-#include "dialect/reference/Interpreter.h"
+#include "dialect/reference/Evaluate.h"
 #include "dialect/reference/Operations.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -78,7 +76,7 @@ static std::string scopeOf(func::CallOp call) {
   return (scope ? scope.getValue() : call.getCallee()).str();
 }
 
-static LogicalResult evaluate(func::CallOp op, Frame &frame) {
+LogicalResult reference::evaluate(func::CallOp op, Frame &frame) {
   Interpreter &interpreter = frame.interpreter;
   if (interpreter.scopes.size() > 100)
     return frame.fail(op, "calls are nested too deeply");
@@ -96,7 +94,7 @@ static LogicalResult evaluate(func::CallOp op, Frame &frame) {
   return success();
 }
 
-static LogicalResult evaluate(GetParameterOp op, Frame &frame) {
+LogicalResult reference::evaluate(GetParameterOp op, Frame &frame) {
   FailureOr<Datum> value = frame.interpreter.parameter(op, op.getName());
   if (failed(value))
     return failure();
@@ -105,24 +103,10 @@ static LogicalResult evaluate(GetParameterOp op, Frame &frame) {
 }
 
 LogicalResult Interpreter::evaluate(Operation *op, Frame &frame) {
-  auto run = [&](auto op) { return ::evaluate(op, frame); };
-  auto runReference = [&](auto op) { return reference::evaluate(op, frame); };
-  LogicalResult result =
-      llvm::TypeSwitch<Operation *, LogicalResult>(op)
-          .Case<func::CallOp, GetParameterOp>(run)
-          .Case<PackTokensOp, UnpackTokensOp, FirstTokenOp>(runReference)
-          .Case<EmbeddingOp, SinusoidalTableOp, SinusoidalPositionOp, EmbeddingLayerNormOp>(
-              runReference)
-          .Case<LinearOp, SplitOp, LayerNormOp, ResidualLayerNormOp, ActivationOp>(runReference)
-          .Case<AttentionOp>(runReference)
-          .Case<MultiHeadAttentionOp, FeedForwardOp, EncoderLayerOp, DecoderLayerOp>(runReference)
-          .Case<arith::ConstantOp, tensor::DimOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp,
-                tensor::ExtractSliceOp, linalg::PackOp, linalg::UnPackOp>(runReference)
-          .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::AddIOp,
-                arith::SubIOp, arith::MulIOp>(
-              [&](auto op) { return evaluateElementwise(op, frame); })
-          .Default(
-              [&](Operation *op) { return fail(op, "the interpreter does not know this op"); });
+  auto known = dyn_cast<EvaluateOpInterface>(op);
+  if (!known)
+    return fail(op, "the interpreter does not know this op");
+  LogicalResult result = known.evaluate(frame);
   if (failed(result) || !observer)
     return result;
   SmallVector<const Tensor *> results;

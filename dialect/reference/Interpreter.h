@@ -36,6 +36,10 @@ FailureOr<std::vector<Tensor>> run(ModuleOp module, llvm::StringRef name,
                                    llvm::ArrayRef<Tensor> inputs, ParameterSource parameters,
                                    std::string &error, Observer *observer = nullptr);
 
+/// Gives the ops of the dialect and those of others that models use their
+/// evaluation. The context of a module that is run needs it.
+void registerEvaluation(DialectRegistry &registry);
+
 /// The value of a dense attribute of floats or integers; fails on others.
 FailureOr<Tensor> fromAttribute(Attribute attribute);
 

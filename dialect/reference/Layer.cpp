@@ -28,8 +28,14 @@ Tensor reference::add(const Tensor &a, const Tensor &b) {
   return sum;
 }
 
+/// What a row is divided by: from its variance, or the mean of its squares.
+static double deviationOf(double variance, NormAttr norm) {
+  double eps = norm.getEps().convertToDouble();
+  return norm.getEpsOutside() ? std::sqrt(variance) + eps : std::sqrt(variance + eps);
+}
+
 Tensor reference::layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta,
-                            NormOptions options) {
+                            NormAttr norm) {
   int64_t width = x.shape[1];
   Tensor result = x;
   for (int64_t t = 0; t < x.shape[0]; ++t) {
@@ -39,11 +45,23 @@ Tensor reference::layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &
     mean /= width;
     for (int64_t c = 0; c < width; ++c)
       squares += (x.row(t)[c] - mean) * (x.row(t)[c] - mean);
-    double variance = squares / (options.unbiased ? width - 1 : width);
-    double deviation =
-        options.epsOutside ? std::sqrt(variance) + options.eps : std::sqrt(variance + options.eps);
+    double deviation = deviationOf(squares / (norm.getUnbiased() ? width - 1 : width), norm);
     for (int64_t c = 0; c < width; ++c)
       result.row(t)[c] = gamma.reals()[c] * (x.row(t)[c] - mean) / deviation + beta.reals()[c];
+  }
+  return result;
+}
+
+Tensor reference::rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm) {
+  int64_t width = x.shape[1];
+  Tensor result = x;
+  for (int64_t t = 0; t < x.shape[0]; ++t) {
+    double squares = 0;
+    for (int64_t c = 0; c < width; ++c)
+      squares += x.row(t)[c] * x.row(t)[c];
+    double deviation = deviationOf(squares / width, norm);
+    for (int64_t c = 0; c < width; ++c)
+      result.row(t)[c] = x.row(t)[c] / deviation * gamma.reals()[c];
   }
   return result;
 }
@@ -92,25 +110,42 @@ LogicalResult reference::evaluate(SplitOp op, Frame &frame) {
 }
 
 LogicalResult reference::evaluate(LayerNormOp op, Frame &frame) {
-  frame.set(op.getResult(),
-            layerNorm(frame.tensor(op.getX()), frame.tensor(op.getGamma()),
-                      frame.tensor(op.getBeta()),
-                      {op.getEps().convertToDouble(), op.getUnbiased(), op.getEpsOutside()}));
+  frame.set(op.getResult(), layerNorm(frame.tensor(op.getX()), frame.tensor(op.getGamma()),
+                                      frame.tensor(op.getBeta()), op.getNorm()));
   return success();
 }
 
-LogicalResult reference::evaluate(ResidualLayerNormOp op, Frame &frame) {
+LogicalResult reference::evaluate(RmsNormOp op, Frame &frame) {
+  frame.set(op.getResult(),
+            rmsNorm(frame.tensor(op.getX()), frame.tensor(op.getGamma()), op.getNorm()));
+  return success();
+}
+
+/// `norm` of x + residual, and the sum where it is asked for.
+template <typename OpTy>
+static LogicalResult evaluateResidual(OpTy op, Frame &frame,
+                                      llvm::function_ref<Tensor(const Tensor &)> norm) {
   const Tensor &x = frame.tensor(op.getX()), &residual = frame.tensor(op.getResidual());
   if (x.shape != residual.shape)
     return frame.fail(op, "x has shape " + shapeText(x.shape) + ", but the residual has " +
                               shapeText(residual.shape));
   Tensor sum = add(x, residual);
-  frame.set(op.getResult(),
-            layerNorm(sum, frame.tensor(op.getGamma()), frame.tensor(op.getBeta()),
-                      {op.getEps().convertToDouble(), op.getUnbiased(), op.getEpsOutside()}));
+  frame.set(op.getResult(), norm(sum));
   if (op.getSum())
     frame.set(op.getSum(), std::move(sum));
   return success();
+}
+
+LogicalResult reference::evaluate(ResidualLayerNormOp op, Frame &frame) {
+  return evaluateResidual(op, frame, [&](const Tensor &sum) {
+    return layerNorm(sum, frame.tensor(op.getGamma()), frame.tensor(op.getBeta()), op.getNorm());
+  });
+}
+
+LogicalResult reference::evaluate(ResidualRmsNormOp op, Frame &frame) {
+  return evaluateResidual(op, frame, [&](const Tensor &sum) {
+    return rmsNorm(sum, frame.tensor(op.getGamma()), op.getNorm());
+  });
 }
 
 LogicalResult reference::evaluate(ActivationOp op, Frame &frame) {

@@ -10,10 +10,15 @@
 
 #include "dialect/reference/Frame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::transformer::reference {
+
+// Calls and parameters: Interpreter.cpp.
+LogicalResult evaluate(func::CallOp op, Frame &frame);
+LogicalResult evaluate(GetParameterOp op, Frame &frame);
 
 // Sequences: Sequence.cpp.
 LogicalResult evaluate(PackTokensOp op, Frame &frame);
@@ -28,38 +33,41 @@ LogicalResult evaluate(EmbeddingOp op, Frame &frame);
 LogicalResult evaluate(SinusoidalTableOp op, Frame &frame);
 LogicalResult evaluate(SinusoidalPositionOp op, Frame &frame);
 LogicalResult evaluate(EmbeddingLayerNormOp op, Frame &frame);
+LogicalResult evaluate(RotaryTableOp op, Frame &frame);
+LogicalResult evaluate(RotaryEmbeddingOp op, Frame &frame);
 
 // Layers: Layer.cpp.
 
-struct NormOptions {
-  double eps;
-  bool unbiased;   // variance divides by W - 1
-  bool epsOutside; // sqrt(var) + eps
-};
 /// `[T, K]` times a weight (see `linear`), plus bias `[N]` if there is one: `[T, N]`.
 Tensor linear(const Tensor &x, const Tensor &weight, const Tensor *bias, WeightLayout layout);
 /// Sum of two tensors of one shape.
 Tensor add(const Tensor &a, const Tensor &b);
 /// `[T, W]`, gamma and beta `[W]`: `[T, W]`.
-Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormOptions options);
+Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormAttr norm);
+/// `[T, W]`, gamma `[W]`: `[T, W]`.
+Tensor rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm);
 double activate(ActivationKind kind, double x);
 Tensor activate(ActivationKind kind, Tensor x);
 LogicalResult evaluate(LinearOp op, Frame &frame);
 LogicalResult evaluate(SplitOp op, Frame &frame);
 LogicalResult evaluate(LayerNormOp op, Frame &frame);
 LogicalResult evaluate(ResidualLayerNormOp op, Frame &frame);
+LogicalResult evaluate(RmsNormOp op, Frame &frame);
+LogicalResult evaluate(ResidualRmsNormOp op, Frame &frame);
 LogicalResult evaluate(ActivationOp op, Frame &frame);
 
 // Attention: Attention.cpp.
 
-struct AttentionOptions {
+struct AttentionInputs {
   int64_t numHeads, numKvHeads;
   double scale;
-  bool causal;
+  AttentionOptionsAttr options;
+  const Tensor *bias = nullptr; // `[H, P]`, `[H]` or none
 };
-/// q `[Tq, H * D]`, k and v `[Tk, Hkv * D]`: `[Tq, H * D]`.
+/// q `[Tq, H * D]`, k and v `[Tk, Hkv * D]`: `[Tq, H * D]`, and the logarithms of
+/// the sums, `[Tq, H]`, to `logSumExp` if it is given.
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v, const Sequences &queries,
-                 const Sequences &keys, AttentionOptions options);
+                 const Sequences &keys, const AttentionInputs &inputs, Tensor *logSumExp = nullptr);
 /// Fails unless x has as many rows as `sequences` has tokens, and both sides
 /// of a cross-attention (`keys` may be `queries`) have one batch size.
 LogicalResult checkRows(Operation *op, Frame &frame, llvm::StringRef what, const Tensor &x,
@@ -76,8 +84,14 @@ LogicalResult evaluate(DecoderLayerOp op, Frame &frame);
 
 // Upstream ops that models and prepare functions use: Upstream.cpp.
 LogicalResult evaluate(arith::ConstantOp op, Frame &frame);
-/// addf, subf, mulf, divf and their integer namesakes on scalars and tensors of one shape.
-LogicalResult evaluateElementwise(Operation *op, Frame &frame);
+/// On scalars and tensors of one shape.
+LogicalResult evaluate(arith::AddFOp op, Frame &frame);
+LogicalResult evaluate(arith::SubFOp op, Frame &frame);
+LogicalResult evaluate(arith::MulFOp op, Frame &frame);
+LogicalResult evaluate(arith::DivFOp op, Frame &frame);
+LogicalResult evaluate(arith::AddIOp op, Frame &frame);
+LogicalResult evaluate(arith::SubIOp op, Frame &frame);
+LogicalResult evaluate(arith::MulIOp op, Frame &frame);
 LogicalResult evaluate(tensor::DimOp op, Frame &frame);
 LogicalResult evaluate(tensor::EmptyOp op, Frame &frame);
 LogicalResult evaluate(tensor::CastOp op, Frame &frame);

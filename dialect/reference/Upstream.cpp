@@ -1,6 +1,5 @@
 //===- Upstream.cpp - ops of other dialects that models use ---------------===//
 #include "dialect/reference/Operations.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -67,28 +66,44 @@ LogicalResult reference::evaluate(arith::ConstantOp op, Frame &frame) {
   return success();
 }
 
-LogicalResult reference::evaluateElementwise(Operation *op, Frame &frame) {
+/// `f` of each pair of elements.
+template <typename F> static LogicalResult combine(Operation *op, Frame &frame, F f) {
   const Tensor &a = frame.tensor(op->getOperand(0)), &b = frame.tensor(op->getOperand(1));
   if (a.shape != b.shape)
     return frame.fail(op,
                       "operands have shapes " + shapeText(a.shape) + " and " + shapeText(b.shape));
-  auto combine = [&](auto f) {
-    Tensor result = a;
-    if (a.isInteger())
-      llvm::transform(llvm::zip(a.integers(), b.integers()), result.integers().begin(),
-                      [&](auto pair) { return std::apply(f, pair); });
-    else
-      llvm::transform(llvm::zip(a.reals(), b.reals()), result.reals().begin(),
-                      [&](auto pair) { return std::apply(f, pair); });
-    frame.set(op->getResult(0), std::move(result));
-    return success();
-  };
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return combine(std::plus<>()); })
-      .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return combine(std::minus<>()); })
-      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return combine(std::multiplies<>()); })
-      .Case<arith::DivFOp>([&](auto) { return combine(std::divides<>()); })
-      .Default([&](Operation *) { return frame.fail(op, "unknown elementwise op"); });
+  Tensor result = a;
+  std::visit(
+      [&](auto &values) {
+        const auto &others = std::get<std::decay_t<decltype(values)>>(b.data);
+        for (auto [value, other] : llvm::zip_equal(values, others))
+          value = f(value, other);
+      },
+      result.data);
+  frame.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(arith::AddFOp op, Frame &frame) {
+  return combine(op, frame, std::plus<>());
+}
+LogicalResult reference::evaluate(arith::SubFOp op, Frame &frame) {
+  return combine(op, frame, std::minus<>());
+}
+LogicalResult reference::evaluate(arith::MulFOp op, Frame &frame) {
+  return combine(op, frame, std::multiplies<>());
+}
+LogicalResult reference::evaluate(arith::DivFOp op, Frame &frame) {
+  return combine(op, frame, std::divides<>());
+}
+LogicalResult reference::evaluate(arith::AddIOp op, Frame &frame) {
+  return combine(op, frame, std::plus<>());
+}
+LogicalResult reference::evaluate(arith::SubIOp op, Frame &frame) {
+  return combine(op, frame, std::minus<>());
+}
+LogicalResult reference::evaluate(arith::MulIOp op, Frame &frame) {
+  return combine(op, frame, std::multiplies<>());
 }
 
 LogicalResult reference::evaluate(tensor::DimOp op, Frame &frame) {

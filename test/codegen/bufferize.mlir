@@ -53,7 +53,7 @@ func.func @split(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x8xf32>
 // CHECK-NEXT: return
 func.func @normalize(%x: tensor<?x8xf32>, %cu: tensor<?xindex>, %g: tensor<8xf32>, %y: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %0 = transformer_kernel.first_token ins(%x, %cu) outs(%y) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  %1 = transformer_kernel.layer_norm ins(%0, %g, %g) outs(%0) {eps = 0.0 : f64} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = transformer_kernel.layer_norm ins(%0, %g, %g) outs(%0) norm<eps = 0.0> : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }
 

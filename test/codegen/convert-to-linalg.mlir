@@ -113,7 +113,7 @@ func.func private @layer(%x: tensor<?x8xf32>, %seq: !transformer.sequences) -> t
 // INTO: transformer_kernel.attention ins(%[[Q]], %[[K]], %[[K]], %[[CU]], %[[CUK]]) outs(%[[Y]]) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 5.000000e-01 : f64}
 func.func @cross_attention(%x: tensor<?x24xf32>, %k: tensor<?x4xf32>, %seq: !transformer.sequences, %memory: !transformer.sequences) -> tensor<?x8xf32> {
   %0, %q = transformer.split %x : tensor<?x24xf32> -> tensor<?x16xf32>, tensor<?x8xf32>
-  %1 = transformer.attention %q, %k, %k sequences(%seq) memory(%memory) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 0.5 : f64}
+  %1 = transformer.attention %q, %k, %k sequences(%seq, %memory) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }
@@ -127,7 +127,7 @@ func.func @cross_attention(%x: tensor<?x24xf32>, %k: tensor<?x4xf32>, %seq: !tra
 // INTO: transformer_kernel.layer_norm ins(%[[X]], %{{.*}}, %{{.*}}) outs(%[[Y]])
 func.func @pre_norm(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32> {
   %0 = transformer.linear %x, %w out_in : tensor<?x16xf32>, tensor<16x16xf32> -> tensor<?x16xf32>
-  %1 = transformer.layer_norm %0, %b, %b {eps = 0.5 : f64} : tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32> -> tensor<?x16xf32>
+  %1 = transformer.layer_norm %0, %b, %b norm<eps = 0.5> : tensor<?x16xf32>, tensor<16xf32>, tensor<16xf32> -> tensor<?x16xf32>
   %2 = transformer.linear %1, %w out_in : tensor<?x16xf32>, tensor<16x16xf32> -> tensor<?x16xf32>
   %3 = arith.addf %0, %2 : tensor<?x16xf32>
   return %3 : tensor<?x16xf32>
@@ -140,11 +140,11 @@ func.func @pre_norm(%x: tensor<?x16xf32>, %w: tensor<16x16xf32>, %b: tensor<16xf
 // INTO-LABEL: @norms(
 // INTO-SAME: tensor<30x8xf32>, %[[Y0:.*]]: tensor<?x8xf32>, %[[Y1:.*]]: tensor<?x8xf32>, %{{.*}}: tensor<?x8xf32>) ->
 // INTO: %[[N:.*]]:2 = transformer_kernel.layer_norm ins(%{{.*}} residual(%{{.*}}), %{{.*}}, %{{.*}}) outs(%[[Y0]], %[[Y1]]) {{.*}} -> (tensor<?x8xf32>, tensor<?x8xf32>)
-// INTO: transformer_kernel.layer_norm ins(%[[N]]#0, %{{.*}}, %{{.*}}) outs(%[[N]]#0) {eps = 2.500000e-01 : f64, eps_outside, unbiased}
+// INTO: transformer_kernel.layer_norm ins(%[[N]]#0, %{{.*}}, %{{.*}}) outs(%[[N]]#0) norm<eps = 2.500000e-01, unbiased, eps_outside>
 // INTO: transformer_kernel.embedding ids(%{{.*}}, %{{.*}}) tables(%{{.*}}, %{{.*}}) norm(%{{.*}}, %{{.*}}) {{.*}}scales = array<f64: 1.000000e+00, 1.000000e+00>
 func.func @norms(%x: tensor<?x8xf32>, %b: tensor<8xf32>, %ids: tensor<?xi64>, %w: tensor<30x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
-  %0, %sum = transformer.residual_layer_norm %x, %x, %b, %b {eps = 0.5 : f64} : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>)
-  %1 = transformer.layer_norm %0, %b, %b {eps = 0.25 : f64, unbiased, eps_outside} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
-  %2 = transformer.embedding_layer_norm ids(%ids, %ids) tables(%w, %w) norm(%b, %b) {eps = 0.5 : f64} : (tensor<?xi64>, tensor<?xi64>, tensor<30x8xf32>, tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+  %0, %sum = transformer.residual_layer_norm %x, %x, %b, %b norm<eps = 0.5> : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>)
+  %1 = transformer.layer_norm %0, %b, %b norm<eps = 0.25, unbiased, eps_outside> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %2 = transformer.embedding_layer_norm ids(%ids, %ids) tables(%w, %w) norm(%b, %b) <eps = 0.5> : (tensor<?xi64>, tensor<?xi64>, tensor<30x8xf32>, tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return %1, %sum, %2 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
 }

@@ -21,7 +21,7 @@
 // CHECK: %[[T:.*]] = arith.addf %[[VA]], %[[SQ]]
 // CHECK: transformer_cpu.estimated %[[A]] squares(%[[T]])
 func.func @feed_forward(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>, %u: tensor<16x8xf32>, %c: tensor<16xf32>, %d: tensor<8x16xf32>) -> tensor<?x8xf32> {
-  %0 = transformer.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %1 = transformer.linear %0, %u bias(%c : tensor<16xf32>) out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   %2 = transformer.activation gelu %1 : tensor<?x16xf32>
   %3 = transformer.linear %2, %d out_in : tensor<?x16xf32>, tensor<8x16xf32> -> tensor<?x8xf32>
@@ -42,10 +42,10 @@ func.func @feed_forward(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32
 // CHECK: %[[S:.*]] = arith.addf %[[V]], %[[SQ]]
 // CHECK: transformer_cpu.estimated %[[A]] squares(%[[S]])
 func.func @self_attention(%w: tensor<8x24xf32>, %c: tensor<24xf32>, %x: tensor<?x8xf32>, %seq: !transformer.sequences, %g: tensor<8xf32>, %o: tensor<8x8xf32>) -> tensor<?x8xf32> {
-  %0 = transformer.layer_norm %x, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %0 = transformer.layer_norm %x, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %1 = transformer.linear %0, %w bias(%c : tensor<24xf32>) in_out : tensor<?x8xf32>, tensor<8x24xf32> -> tensor<?x24xf32>
   %2:3 = transformer.split %1 : tensor<?x24xf32> -> tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
-  %3 = transformer.attention %2#0, %2#1, %2#2 sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %3 = transformer.attention %2#0, %2#1, %2#2 sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %4 = transformer.linear %3, %o in_out : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   return %4 : tensor<?x8xf32>
 }
@@ -73,7 +73,7 @@ func.func @forward(%ids: tensor<?xi64>, %t: tensor<30x8xf32>, %w: tensor<8x8xf32
 }
 func.func private @layer(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> tensor<?x8xf32> {
   %0 = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %1 = transformer.layer_norm %0, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %1 = transformer.layer_norm %0, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }
 
@@ -108,7 +108,7 @@ func.func private @layer(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) -> tensor<?x8
 // CHECK: %[[SS:.*]] = arith.addf %[[S]], %[[V]] : tensor<16xf32>
 // CHECK: transformer_cpu.estimated %[[SUM]] squares(%[[SS]])
 func.func @others(%g: tensor<8xf32>, %a: tensor<4x8xf32>, %b: tensor<12x8xf32>, %x: tensor<?x8xf32>, %o: tensor<8x16xf32>) -> tensor<?x8xf32> {
-  %0 = transformer.layer_norm %x, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %0 = transformer.layer_norm %x, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %w = tensor.concat dim(0) %a, %b : (tensor<4x8xf32>, tensor<12x8xf32>) -> tensor<16x8xf32>
   %1 = transformer.linear %0, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   %2 = transformer.activation tanh %1 : tensor<?x16xf32>

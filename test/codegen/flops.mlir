@@ -31,7 +31,7 @@ func.func @cross(%ids: tensor<?x?xi64> {transformer.name = "input_ids"}, %mask: 
   %q = transformer.embedding %1, %words : tensor<?xi64>, tensor<30x8xf32> -> tensor<?x8xf32>
   %kv = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<24x8xf32> -> tensor<?x24xf32>
   %k, %v, %rest = transformer.split %kv : tensor<?x24xf32> -> tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
-  %a = transformer.attention %q, %k, %v sequences(%queries) memory(%keys) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %a = transformer.attention %q, %k, %v sequences(%queries, %keys) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %y = transformer.unpack_tokens %a, %queries : tensor<?x8xf32> -> tensor<?x?x8xf32>
   return %y : tensor<?x?x8xf32>
 }
@@ -45,6 +45,6 @@ transformer.parameter @head : tensor<8x8xf32>
 func.func private @layer(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<24x8xf32>) -> tensor<?x8xf32> {
   %0 = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<24x8xf32> -> tensor<?x24xf32>
   %q, %k, %v = transformer.split %0 : tensor<?x24xf32> -> tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
-  %1 = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64, causal} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %1 = transformer.attention %q, %k, %v sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %1 : tensor<?x8xf32>
 }

@@ -106,7 +106,7 @@ func.func @f(%ids: memref<?xi64>, %w: memref<30x4xf32>, %x: memref<?x8xf32>) {
 
 func.func @f(%ids: memref<?xi64>, %w: memref<30x8xf32>, %b: memref<8xf32>, %x: memref<?x8xf32>) {
   // expected-error @below {{expected norm of gamma and beta, found 1 operands}}
-  transformer_kernel.embedding ids(%ids) tables(%w) norm(%b) outs(%x) {scales = array<f64: 1.0>} : (memref<?xi64>, memref<30x8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  transformer_kernel.embedding ids(%ids) tables(%w) norm(%b) <eps = 0.0> outs(%x) {scales = array<f64: 1.0>} : (memref<?xi64>, memref<30x8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
   return
 }
 
@@ -122,7 +122,7 @@ func.func @f(%x: memref<?x8xf32>) {
 
 func.func @f(%x: memref<?x8xf32>, %g: memref<4xf32>, %b: memref<8xf32>) {
   // expected-error @below {{expected gamma of 8xf32, found 'memref<4xf32>'}}
-  transformer_kernel.layer_norm ins(%x, %g, %b) outs(%x) {eps = 0.0 : f64} : (memref<?x8xf32>, memref<4xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  transformer_kernel.layer_norm ins(%x, %g, %b) outs(%x) norm<eps = 0.0> : (memref<?x8xf32>, memref<4xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
   return
 }
 
@@ -130,7 +130,7 @@ func.func @f(%x: memref<?x8xf32>, %g: memref<4xf32>, %b: memref<8xf32>) {
 
 func.func @f(%x: memref<?x8xf32>, %b: memref<8xf32>) {
   // expected-error @below {{expected 1 outs, found 3}}
-  transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x, %x, %x) {eps = 0.0 : f64} : (memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x, %x, %x) norm<eps = 0.0> : (memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
   return
 }
 
@@ -138,7 +138,7 @@ func.func @f(%x: memref<?x8xf32>, %b: memref<8xf32>) {
 
 func.func @f(%x: memref<?x8xf32>, %r: memref<?x8xf64>, %b: memref<8xf32>) {
   // expected-error @below {{expected a residual of ?x8xf32, found 'memref<?x8xf64>'}}
-  transformer_kernel.layer_norm ins(%x residual(%r), %b, %b) outs(%x) {eps = 0.0 : f64} : (memref<?x8xf32>, memref<?x8xf64>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  transformer_kernel.layer_norm ins(%x residual(%r), %b, %b) outs(%x) norm<eps = 0.0> : (memref<?x8xf32>, memref<?x8xf64>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
   return
 }
 
@@ -390,5 +390,39 @@ func.func @f(%y: memref<7xf32>) {
 func.func @f(%w: memref<17x?xf32>, %y: memref<7xf32>) {
   // expected-error @below {{expected weight 0 of static sizes, found 'memref<17x?xf32>'}}
   transformer_cpu.winograd_scales out_in ins(%w) outs(%y) : (memref<17x?xf32>, memref<7xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %g: memref<8xf32>) {
+  // expected-error @below {{expected beta, or rms without it}}
+  transformer_kernel.layer_norm ins(%x, %g) outs(%x) norm<eps = 0.0> : (memref<?x8xf32>, memref<8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %b: memref<2x4xf32>) {
+  // expected-error @below {{expected a position_bias of [heads] or [heads, P] with an odd P, found 'memref<2x4xf32>'}}
+  transformer_kernel.attention ins(%x, %x, %x, %c, %c) position_bias(%b) outs(%x) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<2x4xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>) {
+  // expected-error @below {{expected log_sum_exp of ?x2xf32, found 'memref<?x8xf32>'}}
+  transformer_kernel.attention ins(%x, %x, %x, %c, %c) outs(%x, %x) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %t: memref<?x6xf32>) {
+  // expected-error @below {{expected a table of an even width of at most 4, found 6}}
+  transformer_kernel.rotary_embedding ins(%x, %t) outs(%x) {num_heads = 2 : i64} : (memref<?x8xf32>, memref<?x6xf32>, memref<?x8xf32>) -> ()
   return
 }

@@ -19,13 +19,13 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
   %4 = transformer_kernel.first_token ins(%x, %cu) outs(%x) : (tensor<?x8xf32>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.embedding ids(%{{.*}}) tables(%{{.*}}) outs(%{{.*}}) {scales = array<f64: 2.000000e+00>}
   %5 = transformer_kernel.embedding ids(%ids) tables(%w) outs(%x) {scales = array<f64: 2.0>} : (tensor<?xi64>, tensor<30x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: transformer_kernel.embedding ids(%{{.*}}, %{{.*}}) tables(%{{.*}}, %{{.*}}) norm(%{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 1.000000e-05 : f64, eps_outside, scales = {{.*}}, unbiased}
-  %6 = transformer_kernel.embedding ids(%ids, %ids) tables(%w, %w) norm(%b, %b) outs(%x) {scales = array<f64: 1.0, 1.0>, eps = 1.0e-5 : f64, unbiased, eps_outside}
+  // CHECK: transformer_kernel.embedding ids(%{{.*}}, %{{.*}}) tables(%{{.*}}, %{{.*}}) norm(%{{.*}}, %{{.*}}) <eps = 1.000000e-05, unbiased, eps_outside> outs(%{{.*}}) {scales = {{.*}}}
+  %6 = transformer_kernel.embedding ids(%ids, %ids) tables(%w, %w) norm(%b, %b) <eps = 1.0e-5, unbiased, eps_outside> outs(%x) {scales = array<f64: 1.0, 1.0>}
       : (tensor<?xi64>, tensor<?xi64>, tensor<30x8xf32>, tensor<30x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) {eps = 0.000000e+00 : f64}
-  %7 = transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x) {eps = 0.0 : f64} : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: transformer_kernel.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) {causal, num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.000000e+00 : f64}
-  %8 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu) outs(%x) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
+  // CHECK: transformer_kernel.layer_norm ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) norm<eps = 0.000000e+00>
+  %7 = transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x) norm<eps = 0.0> : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.attention ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) options<causal> {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.000000e+00 : f64}
+  %8 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu) outs(%x) options<causal> {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
   // CHECK: transformer_kernel.attention ins({{.*}}, scale_factor %{{.*}}) outs(
   %9 = transformer_kernel.attention ins(%x, %k, %k, %cu, %cu, scale_factor %f) outs(%x) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
@@ -61,7 +61,21 @@ func.func @buffers(%x: memref<?x8xf32, strided<[24, 1], offset: 8>>, %b: memref<
   // CHECK: transformer_kernel.get_parameter @w : memref<30x8xf32>
   %w = transformer_kernel.get_parameter @w : memref<30x8xf32>
   // CHECK: transformer_kernel.layer_norm ins(%{{.*}} residual(%{{.*}}), %{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {{.*}} -> ()
-  transformer_kernel.layer_norm ins(%x residual(%y), %b, %b) outs(%y, %y) {eps = 0.0 : f64}
+  transformer_kernel.layer_norm ins(%x residual(%y), %b, %b) outs(%y, %y) norm<eps = 0.0>
       : (memref<?x8xf32, strided<[24, 1], offset: 8>>, memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// CHECK-LABEL: func @options
+func.func @options(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %cu: tensor<?xindex>, %ck: tensor<?xindex>, %table: tensor<2x5xf32>, %f: f32, %sums: tensor<?x2xf32>, %p: tensor<?xi64>, %rotary: tensor<?x4xf32>) {
+  // CHECK: transformer_kernel.attention ins({{.*}}, scale_factor %{{.*}}) position_bias(%{{.*}}) outs(%{{.*}}, %{{.*}}) options<causal, window = 3> {num_heads
+  %0, %1 = transformer_kernel.attention ins(%x, %x, %x, %cu, %ck, scale_factor %f) position_bias(%table) outs(%x, %sums) options<causal, window = 3> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<2x5xf32>, tensor<?x8xf32>, tensor<?x2xf32>) -> (tensor<?x8xf32>, tensor<?x2xf32>)
+  // CHECK: transformer_kernel.layer_norm ins(%{{.*}} residual(%{{.*}}), %{{.*}}) outs(%{{.*}}) norm<eps = 0.000000e+00> {rms}
+  %2 = transformer_kernel.layer_norm ins(%x residual(%x), %g) outs(%x) norm<eps = 0.0> {rms} : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.rotary_table ins(%{{.*}}) outs(%{{.*}}) {theta = 1.000000e+04 : f64}
+  %3 = transformer_kernel.rotary_table ins(%p) outs(%rotary) {theta = 1.0e4 : f64} : (tensor<?xi64>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK: transformer_kernel.rotary_embedding ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {num_heads = 2 : i64}
+  %4 = transformer_kernel.rotary_embedding ins(%x, %rotary) outs(%x) {num_heads = 2 : i64} : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }

@@ -104,12 +104,12 @@ func.func @attend(%input_ids: tensor<?x?xi64> {transformer.name = "input_ids", t
   %e = transformer.embedding %ids, %words : tensor<?xi64>, tensor<30x33xf32> -> tensor<?x33xf32>
   %p = transformer.embedding %places, %positions : tensor<?xi64>, tensor<300x33xf32> -> tensor<?x33xf32>
   %s = arith.addf %e, %p : tensor<?x33xf32>
-  %x = transformer.layer_norm %s, %b, %b {eps = 1.0e-5 : f64} : tensor<?x33xf32>, tensor<33xf32>, tensor<33xf32> -> tensor<?x33xf32>
+  %x = transformer.layer_norm %s, %b, %b norm<eps = 1.0e-5> : tensor<?x33xf32>, tensor<33xf32>, tensor<33xf32> -> tensor<?x33xf32>
   %q = transformer.linear %x, %wq bias(%qb : tensor<66xf32>) out_in : tensor<?x33xf32>, tensor<66x33xf32> -> tensor<?x66xf32>
   %k = transformer.linear %x, %wk bias(%b : tensor<33xf32>) out_in : tensor<?x33xf32>, tensor<33x33xf32> -> tensor<?x33xf32>
-  %a = transformer.attention %q, %k, %x sequences(%seq) {num_heads = 6 : i64, num_kv_heads = 3 : i64, scale = 0.3 : f64, causal} : tensor<?x66xf32>, tensor<?x33xf32>, tensor<?x33xf32> -> tensor<?x66xf32>
+  %a = transformer.attention %q, %k, %x sequences(%seq, %seq) options<causal> {num_heads = 6 : i64, num_kv_heads = 3 : i64, scale = 0.3 : f64} : tensor<?x66xf32>, tensor<?x33xf32>, tensor<?x33xf32> -> tensor<?x66xf32>
   %d = arith.addf %x, %k : tensor<?x33xf32>
-  %n = transformer.layer_norm %d, %b, %b {eps = 1.0e-5 : f64, unbiased, eps_outside} : tensor<?x33xf32>, tensor<33xf32>, tensor<33xf32> -> tensor<?x33xf32>
+  %n = transformer.layer_norm %d, %b, %b norm<eps = 1.0e-5, unbiased, eps_outside> : tensor<?x33xf32>, tensor<33xf32>, tensor<33xf32> -> tensor<?x33xf32>
   %m = arith.addf %n, %d : tensor<?x33xf32>
   %y = transformer.unpack_tokens %a, %seq : tensor<?x66xf32> -> tensor<?x?x66xf32>
   %z = transformer.unpack_tokens %m, %seq : tensor<?x33xf32> -> tensor<?x?x33xf32>

@@ -63,7 +63,7 @@ transformer.parameter @b : tensor<20xf32>
 transformer.parameter @c : tensor<33xf32>
 func.func private @layer(%x: tensor<?x20xf32>, %seq: !transformer.sequences, %wq: tensor<20x20xf32>, %wk: tensor<20x20xf32>, %b: tensor<20xf32>, %up: tensor<33x20xf32>, %c: tensor<33xf32>, %down: tensor<20x33xf32>) -> tensor<?x20xf32> {
   %y = transformer.encoder_layer gelu %x sequences(%seq) attention(%wq, %b, %wk, %b, %wq, %b, %wk, %b)
-      ffn(%up, %c, %down, %b) norms(%b, %b, %b, %b) {num_heads = 4 : i64, eps = 1.0e-5 : f64}
+      ffn(%up, %c, %down, %b) norms(%b, %b, %b, %b) norm<eps = 1.0e-5> {num_heads = 4 : i64}
       : (tensor<?x20xf32>, !transformer.sequences, tensor<20x20xf32>, tensor<20xf32>, tensor<20x20xf32>, tensor<20xf32>, tensor<20x20xf32>, tensor<20xf32>, tensor<20x20xf32>, tensor<20xf32>, tensor<33x20xf32>, tensor<33xf32>, tensor<20x33xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<20xf32>) -> tensor<?x20xf32>
   return %y : tensor<?x20xf32>
 }
@@ -82,7 +82,7 @@ func.func @forward(%input_ids: tensor<?x?xi64> {transformer.name = "input_ids", 
   %e = transformer.embedding %ids, %words : tensor<?xi64>, tensor<30x20xf32> -> tensor<?x20xf32>
   %p = transformer.sinusoidal_position %positions interleaved max_positions 16 : tensor<?xi64> -> tensor<?x20xf32>
   %s = arith.addf %e, %p : tensor<?x20xf32>
-  %n = transformer.layer_norm %s, %b, %b {eps = 1.0e-5 : f64} : tensor<?x20xf32>, tensor<20xf32>, tensor<20xf32> -> tensor<?x20xf32>
+  %n = transformer.layer_norm %s, %b, %b norm<eps = 1.0e-5> : tensor<?x20xf32>, tensor<20xf32>, tensor<20xf32> -> tensor<?x20xf32>
   %0 = call @layer(%n, %seq, %wq, %wk, %b, %up, %c, %down) {transformer.scope = "layer.0"} : (tensor<?x20xf32>, !transformer.sequences, tensor<20x20xf32>, tensor<20x20xf32>, tensor<20xf32>, tensor<33x20xf32>, tensor<33xf32>, tensor<20x33xf32>) -> tensor<?x20xf32>
   %1 = call @layer(%0, %seq, %wk, %wq, %b, %up, %c, %down) {transformer.scope = "layer.1"} : (tensor<?x20xf32>, !transformer.sequences, tensor<20x20xf32>, tensor<20x20xf32>, tensor<20xf32>, tensor<33x20xf32>, tensor<33xf32>, tensor<20x33xf32>) -> tensor<?x20xf32>
   %y = transformer.unpack_tokens %1, %seq : tensor<?x20xf32> -> tensor<?x?x20xf32>

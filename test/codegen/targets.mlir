@@ -62,7 +62,7 @@ func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids", transf
   %gamma = transformer.get_parameter @gamma : tensor<1024xf32>
   %weight = transformer.get_parameter @weight : tensor<32x1024xf32>
   %x = transformer.embedding %packed, %words : tensor<?xi64>, tensor<10x1024xf32> -> tensor<?x1024xf32>
-  %n = transformer.layer_norm %x, %gamma, %gamma {eps = 1.0e-5 : f64} : tensor<?x1024xf32>, tensor<1024xf32>, tensor<1024xf32> -> tensor<?x1024xf32>
+  %n = transformer.layer_norm %x, %gamma, %gamma norm<eps = 1.0e-5> : tensor<?x1024xf32>, tensor<1024xf32>, tensor<1024xf32> -> tensor<?x1024xf32>
   %y = transformer.linear %n, %weight out_in : tensor<?x1024xf32>, tensor<32x1024xf32> -> tensor<?x32xf32>
   %a = transformer.activation gelu %y : tensor<?x32xf32>
   %logits = transformer.unpack_tokens %a, %seq : tensor<?x32xf32> -> tensor<?x?x32xf32>

@@ -4,10 +4,21 @@
 // CHECK-LABEL: func @attention
 func.func @attention(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %k2: tensor<?x4xf32>, %seq: !transformer.sequences, %mseq: !transformer.sequences, %f: f32) {
   // CHECK: transformer.attention %{{.*}}, %{{.*}}, %{{.*}} sequences(%{{.*}}) {num_heads = 2 : i64, scale = 5.000000e-01 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-  %0 = transformer.attention %q, %k, %k sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-  // CHECK: transformer.attention %{{.*}} sequences(%{{.*}}) scale_factor(%{{.*}}) {causal, num_heads = 2 : i64
-  %1 = transformer.attention %q, %k, %k sequences(%seq) scale_factor(%f) {num_heads = 2 : i64, scale = 0.5 : f64, causal} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-  // CHECK: transformer.attention %{{.*}} sequences(%[[S:.*]]) memory(%{{.*}}) {num_heads = 4 : i64, num_kv_heads = 2 : i64
-  %2 = transformer.attention %q, %k2, %k2 sequences(%seq) memory(%mseq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %k sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: transformer.attention %{{.*}} sequences(%{{.*}}) scale_factor(%{{.*}}) options<causal> {num_heads = 2 : i64
+  %1 = transformer.attention %q, %k, %k sequences(%seq, %seq) scale_factor(%f) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: transformer.attention %{{.*}} sequences(%[[S:.*]], %{{.*}}) {num_heads = 4 : i64, num_kv_heads = 2 : i64
+  %2 = transformer.attention %q, %k2, %k2 sequences(%seq, %mseq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
+  return
+}
+
+// CHECK-LABEL: func @options
+func.func @options(%q: tensor<?x8xf32>, %seq: !transformer.sequences, %table: tensor<2x5xf32>, %slopes: tensor<2xf32>) {
+  // CHECK: transformer.attention {{.*}} options<window = 7> {num_heads
+  %0 = transformer.attention %q, %q, %q sequences(%seq, %seq) options<window = 7> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: transformer.attention {{.*}} position_bias(%{{.*}} : tensor<2x5xf32>) options<causal, window = 7> {num_heads
+  %1 = transformer.attention %q, %q, %q sequences(%seq, %seq) position_bias(%table : tensor<2x5xf32>) options<window = 7, causal> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: transformer.attention {{.*}} position_bias(%{{.*}} : tensor<2xf32>) {num_heads = {{.*}} -> tensor<?x8xf32>, tensor<?x2xf32>
+  %2, %3 = transformer.attention %q, %q, %q sequences(%seq, %seq) position_bias(%slopes : tensor<2xf32>) options<> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>, tensor<?x2xf32>
   return
 }

@@ -23,9 +23,9 @@ func.func @unsplit(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 }
 
 // CHECK-LABEL: func @dead_sum
-// CHECK: transformer.residual_layer_norm {{.*}} {eps = 1.000000e+00 : f64, unbiased} : {{.*}} -> tensor<?x4xf32>
+// CHECK: transformer.residual_layer_norm {{.*}} norm<eps = 1.000000e+00, unbiased> : {{.*}} -> tensor<?x4xf32>
 func.func @dead_sum(%x: tensor<?x4xf32>, %g: tensor<4xf32>) -> tensor<?x4xf32> {
-  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %g {eps = 1.0 : f64, unbiased} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %g norm<eps = 1.0, unbiased> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   return %0 : tensor<?x4xf32>
 }
 
@@ -33,23 +33,23 @@ func.func @dead_sum(%x: tensor<?x4xf32>, %g: tensor<4xf32>) -> tensor<?x4xf32> {
 // CHECK-LABEL: func @live_sum
 // CHECK: -> (tensor<?x4xf32>, tensor<?x4xf32>)
 func.func @live_sum(%x: tensor<?x4xf32>, %g: tensor<4xf32>) -> tensor<?x4xf32> {
-  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %g {eps = 1.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %g norm<eps = 1.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   return %1 : tensor<?x4xf32>
 }
 
 // CHECK-LABEL: func @constant_scale_factor
 // CHECK-NOT: arith.constant
-// CHECK: transformer.attention %arg0, %arg0, %arg0 sequences(%arg1) {num_heads = 1 : i64, scale = 1.500000e+00 : f64}
+// CHECK: transformer.attention %arg0, %arg0, %arg0 sequences(%arg1, %arg1) {num_heads = 1 : i64, scale = 1.500000e+00 : f64}
 func.func @constant_scale_factor(%x: tensor<?x4xf32>, %seq: !transformer.sequences) -> tensor<?x4xf32> {
   %f = arith.constant 3.0 : f32
-  %0 = transformer.attention %x, %x, %x sequences(%seq) scale_factor(%f) {num_heads = 1 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  %0 = transformer.attention %x, %x, %x sequences(%seq, %seq) scale_factor(%f) {num_heads = 1 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
 // CHECK-LABEL: func @redundant_memory
-// CHECK: transformer.attention %arg0, %arg0, %arg0 sequences(%arg1) {num_heads = 2 : i64, scale = 5.000000e-01 : f64}
+// CHECK: transformer.attention %arg0, %arg0, %arg0 sequences(%arg1, %arg1) {num_heads = 2 : i64, scale = 5.000000e-01 : f64}
 func.func @redundant_memory(%x: tensor<?x4xf32>, %seq: !transformer.sequences) -> tensor<?x4xf32> {
-  %0 = transformer.attention %x, %x, %x sequences(%seq) memory(%seq) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
+  %0 = transformer.attention %x, %x, %x sequences(%seq, %seq) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
 
@@ -60,4 +60,18 @@ func.func @repeated_relu(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %0 = transformer.activation relu %x : tensor<?x4xf32>
   %1 = transformer.activation relu %0 : tensor<?x4xf32>
   return %1 : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: func @unused_log_sum_exp
+// CHECK: transformer.attention {{.*}} options<causal> {num_heads = 2 : i64, scale = 5.000000e-01 : f64} : {{.*}} -> tensor<?x4xf32>{{$}}
+func.func @unused_log_sum_exp(%x: tensor<?x4xf32>, %seq: !transformer.sequences) -> tensor<?x4xf32> {
+  %0, %1 = transformer.attention %x, %x, %x sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>, tensor<?x2xf32>
+  return %0 : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: func @unused_rms_sum
+// CHECK: transformer.residual_rms_norm {{.*}} norm<eps = 1.000000e+00> : {{.*}} -> tensor<?x4xf32>{{$}}
+func.func @unused_rms_sum(%x: tensor<?x4xf32>, %g: tensor<4xf32>) -> tensor<?x4xf32> {
+  %0, %1 = transformer.residual_rms_norm %x, %x, %g norm<eps = 1.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  return %0 : tensor<?x4xf32>
 }

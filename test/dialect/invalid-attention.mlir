@@ -2,7 +2,7 @@
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected num_heads that divides the width 8, found 3}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 3 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 3 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -10,7 +10,7 @@ func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: 
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected num_heads that divides the width 8, found 0}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 0 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 0 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -18,7 +18,7 @@ func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: 
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected num_kv_heads that divides num_heads = 4, found 3}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 4 : i64, num_kv_heads = 3 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 4 : i64, num_kv_heads = 3 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -26,7 +26,7 @@ func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: 
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected num_kv_heads that divides num_heads = 4, found 0}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 4 : i64, num_kv_heads = 0 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 4 : i64, num_kv_heads = 0 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -34,7 +34,7 @@ func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: 
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected keys of width 4, found 8}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -42,7 +42,7 @@ func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: 
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x4xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected values of width 8, found 4}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
   return
 }
 
@@ -50,14 +50,55 @@ func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x4xf32>, %s: 
 
 func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
   // expected-error @below {{expected a result of width 8, found 4}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x4xf32>
+  %0 = transformer.attention %q, %k, %v sequences(%s, %s) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x4xf32>
   return
 }
 
 // -----
 
-func.func @f(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %v: tensor<?x8xf32>, %s: !transformer.sequences) {
-  // expected-error @below {{causal attention takes no memory}}
-  %0 = transformer.attention %q, %k, %v sequences(%s) memory(%s) {num_heads = 2 : i64, causal, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+func.func @f(%q: tensor<?x8xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected a log_sum_exp of width 2, found 8}}
+  %0, %1 = transformer.attention %q, %q, %q sequences(%s, %s) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>, tensor<?x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %b: tensor<2x4xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected a position_bias of 2 heads, [heads] or [heads, P] with an odd P, found 'tensor<2x4xf32>'}}
+  %0 = transformer.attention %q, %q, %q sequences(%s, %s) position_bias(%b : tensor<2x4xf32>) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %b: tensor<3xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected a position_bias of 2 heads}}
+  %0 = transformer.attention %q, %q, %q sequences(%s, %s) position_bias(%b : tensor<3xf32>) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{expected a window >= 0, found -1}}
+func.func private @f() attributes {test.a = #transformer.attention_options<window = -1>}
+
+// -----
+
+// expected-error @below {{'causal' is given twice}}
+func.func private @f() attributes {test.a = #transformer.attention_options<causal, causal>}
+
+// -----
+
+// expected-error @below {{expected one of causal, window, found 'windows'}}
+func.func private @f() attributes {test.a = #transformer.attention_options<windows = 1>}
+
+// -----
+
+// expected-error @below {{expected one of eps, unbiased, eps_outside, found 'epsilon'}}
+func.func private @f() attributes {test.a = #transformer.norm<epsilon = 1.0>}
+
+// -----
+
+// expected-error @below {{expected eps}}
+func.func private @f() attributes {test.a = #transformer.norm<unbiased>}

@@ -57,7 +57,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 // -----
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
-  // expected-error @below {{expected query, key and value projections of one width, found 4, 6 and 4}}
+  // expected-error @below {{expected key and value projections of width 4 beside queries of width 4, found 6 and 4}}
   %0 = transformer.multi_head_attention %x sequences(%s) weights(%w, %n, %w, %w) out_in {num_heads = 2 : i64} : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<6x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -73,8 +73,8 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 // -----
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
-  // expected-error @below {{causal attention takes no memory}}
-  %0 = transformer.multi_head_attention %x sequences(%s) memory(%x, %s) weights(%w, %w, %w, %w) out_in {num_heads = 2 : i64, causal} : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+  // expected-error @below {{expected num_kv_heads that divides num_heads = 2, found 3}}
+  %0 = transformer.multi_head_attention %x sequences(%s) memory(%x, %s) weights(%w, %w, %w, %w) out_in {num_heads = 2 : i64, num_kv_heads = 3 : i64} : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   return
 }
 
@@ -82,7 +82,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{memory and memory_sequences stand together}}
-  %0 = "transformer.multi_head_attention"(%x, %s, %x, %w, %w, %w, %w) {layout = #transformer<weight_layout out_in>, num_heads = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 4, 0, 0>} : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+  %0 = "transformer.multi_head_attention"(%x, %s, %x, %w, %w, %w, %w) {layout = #transformer<weight_layout out_in>, num_heads = 2 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 4, 0, 0, 0>} : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   return
 }
 

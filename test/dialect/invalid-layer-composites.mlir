@@ -2,7 +2,7 @@
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected 8 tensors in attention, found 2}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -11,7 +11,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected tensor 1 of attention of rank 1, found 'tensor<4x4xf32>'}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %w, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %w, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -20,7 +20,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected attention output bias of width 4, found 6}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %n, %c) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %n, %c) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<6x4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -29,7 +29,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{query weight of layout out_in takes rows of width 6, found width 4}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%o, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%o, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x6xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -38,7 +38,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected num_heads that divides the width 4, found 3}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 3 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 3 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -47,7 +47,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected 4 tensors in ffn, found 2}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -56,7 +56,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{down weight of layout out_in takes rows of width 4, found width 6}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%n, %c, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%n, %c, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<6x4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected ffn output bias of width 4, found 6}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %n, %c) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %n, %c) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<6x4xf32>, tensor<6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected 4 tensors in norms, found 2}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -83,7 +83,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected gamma of width 4, found 6}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %c, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %c, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -92,7 +92,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected eps >= 0, found}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = -1.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = -1.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected a result of width 4, found 3}}
-  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.encoder_layer relu %x sequences(%s) attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x3xf32>
   return
 }
@@ -110,7 +110,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected 6 tensors in norms, found 4}}
-  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%x, %s) self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%x, %s) self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -119,7 +119,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected 8 tensors in self_attention, found 2}}
-  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%x, %s) self_attention(%w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%x, %s) self_attention(%w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -128,7 +128,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>) {
   // expected-error @below {{expected 8 tensors in cross_attention, found 2}}
-  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%x, %s) self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%x, %s) self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32
 
 func.func @f(%x: tensor<?x4xf32>, %s: !transformer.sequences, %w: tensor<4x4xf32>, %b: tensor<4xf32>, %n: tensor<6x4xf32>, %o: tensor<4x6xf32>, %c: tensor<6xf32>, %m: tensor<?x6xf32>) {
   // expected-error @below {{expected memory of width 4, found 6}}
-  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%m, %s) self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) {num_heads = 2 : i64, eps = 0.0 : f64}
+  %0 = transformer.decoder_layer relu %x sequences(%s) memory(%m, %s) self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b) ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) norm<eps = 0.0> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<?x6xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }

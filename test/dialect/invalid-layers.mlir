@@ -42,7 +42,7 @@ func.func @f(%x: tensor<?x4xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{expected a result of width 4, found 3}}
-  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x3xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 0.0> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x3xf32>
   return
 }
 
@@ -50,7 +50,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<3xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{expected gamma of width 4, found 3}}
-  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64} : tensor<?x4xf32>, tensor<3xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 0.0> : tensor<?x4xf32>, tensor<3xf32>, tensor<4xf32> -> tensor<?x4xf32>
   return
 }
 
@@ -58,7 +58,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<3xf32>, %b: tensor<4xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<3xf32>) {
   // expected-error @below {{expected beta of width 4, found 3}}
-  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<3xf32> -> tensor<?x4xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 0.0> : tensor<?x4xf32>, tensor<4xf32>, tensor<3xf32> -> tensor<?x4xf32>
   return
 }
 
@@ -66,7 +66,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<3xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{expected eps >= 0, found}}
-  %0 = transformer.layer_norm %x, %g, %b {eps = -1.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = -1.0> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   return
 }
 
@@ -74,7 +74,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{expected eps >= 0, found}}
-  %0 = transformer.layer_norm %x, %g, %b {eps = 0x7FF8000000000000 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 0x7FF8000000000000> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   return
 }
 
@@ -82,7 +82,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
 
 func.func @f(%x: tensor<?x1xf32>, %g: tensor<1xf32>, %b: tensor<1xf32>) {
   // expected-error @below {{an unbiased variance needs a width of at least 2, found 1}}
-  %0 = transformer.layer_norm %x, %g, %b {eps = 0.0 : f64, unbiased} : tensor<?x1xf32>, tensor<1xf32>, tensor<1xf32> -> tensor<?x1xf32>
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 0.0, unbiased> : tensor<?x1xf32>, tensor<1xf32>, tensor<1xf32> -> tensor<?x1xf32>
   return
 }
 
@@ -90,7 +90,7 @@ func.func @f(%x: tensor<?x1xf32>, %g: tensor<1xf32>, %b: tensor<1xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %r: tensor<?x3xf32>) {
   // expected-error @below {{expected a residual of width 4, found 3}}
-  %0 = transformer.residual_layer_norm %x, %r, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  %0 = transformer.residual_layer_norm %x, %r, %g, %b norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x3xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
 
@@ -98,7 +98,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>, %r: tens
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{expected a result of width 4, found 3}}
-  %0 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x3xf32>
+  %0 = transformer.residual_layer_norm %x, %x, %g, %b norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x3xf32>
   return
 }
 
@@ -106,7 +106,7 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
 
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{expected a sum of width 4, found 3}}
-  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x3xf32>)
+  %0, %1 = transformer.residual_layer_norm %x, %x, %g, %b norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x3xf32>)
   return
 }
 
@@ -115,5 +115,29 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>, %b: tensor<4xf32>) {
 func.func @f(%x: tensor<?x4xf32>) {
   // expected-error @below {{requires the same type for all operands and results}}
   %0 = "transformer.activation"(%x) {kind = #transformer<activation gelu>} : (tensor<?x4xf32>) -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<3xf32>) {
+  // expected-error @below {{expected gamma of width 4, found 3}}
+  %0 = transformer.rms_norm %x, %g norm<eps = 0.0> : tensor<?x4xf32>, tensor<3xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>) {
+  // expected-error @below {{a root mean square takes eps alone}}
+  %0 = transformer.rms_norm %x, %g norm<eps = 0.0, unbiased> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %r: tensor<?x3xf32>, %g: tensor<4xf32>) {
+  // expected-error @below {{expected a residual of width 4, found 3}}
+  %0 = transformer.residual_rms_norm %x, %r, %g norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x3xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }

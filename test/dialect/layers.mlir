@@ -9,14 +9,18 @@ func.func @layers(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>, %wt: tensor<4x6xf32>
   %1 = transformer.linear %x, %wt in_out : tensor<?x4xf32>, tensor<4x6xf32> -> tensor<?x6xf32>
   // CHECK: transformer.split %{{.*}} : tensor<?x4xf32> -> tensor<?x1xf32>, tensor<?x3xf32>
   %2, %3 = transformer.split %x : tensor<?x4xf32> -> tensor<?x1xf32>, tensor<?x3xf32>
-  // CHECK: transformer.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.000000e-05 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
-  %4 = transformer.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
-  // CHECK: transformer.layer_norm %{{.*}} {eps = {{.*}} : f64, eps_outside, unbiased}
-  %5 = transformer.layer_norm %x, %g, %b {eps = 1.0e-6 : f64, eps_outside, unbiased} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  // CHECK: transformer.layer_norm %{{.*}}, %{{.*}}, %{{.*}} norm<eps = 1.000000e-05> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %4 = transformer.layer_norm %x, %g, %b norm<eps = 1.0e-5> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  // CHECK: transformer.layer_norm %{{.*}} norm<eps = {{.*}}, unbiased, eps_outside>
+  %5 = transformer.layer_norm %x, %g, %b norm<eps = 1.0e-6, unbiased, eps_outside> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   // CHECK: transformer.residual_layer_norm %{{.*}} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
-  %6 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  %6 = transformer.residual_layer_norm %x, %x, %g, %b norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   // CHECK: transformer.residual_layer_norm %{{.*}} -> (tensor<?x4xf32>, tensor<?x4xf32>)
-  %7, %8 = transformer.residual_layer_norm %x, %x, %g, %b {eps = 0.0 : f64} : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  %7, %8 = transformer.residual_layer_norm %x, %x, %g, %b norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  // CHECK: transformer.rms_norm %{{.*}}, %{{.*}} norm<eps = 1.000000e-05> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %9 = transformer.rms_norm %x, %g norm<eps = 1.0e-5> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  // CHECK: transformer.residual_rms_norm %{{.*}} norm<eps = 0.000000e+00> : {{.*}} -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  %10, %11 = transformer.residual_rms_norm %x, %x, %g norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   return
 }
 

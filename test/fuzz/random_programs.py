@@ -155,7 +155,7 @@ class Body:
     def write_layer_norm(self) -> None:
         if x := self.pick(lambda rows: rows.width >= 5):
             g, b = self.weight(x.width), self.weight(x.width)
-            options = "{eps = 1.0e-5 : f64" + self.flags("unbiased", "eps_outside") + "}"
+            options = "norm<eps = 1.0e-5" + self.flags("unbiased", "eps_outside") + ">"
             self.add(x.of, x.width, f"transformer.layer_norm {x.name}, {g.name}, {b.name} {options} : {x.type}, {g.type}, {b.type} -> {x.type}")
 
     def write_residual(self) -> None:
@@ -186,12 +186,8 @@ class Body:
         options = f"{{num_heads = {heads} : i64, scale = {self.random.uniform(0.1, 0.6):.3f} : f64"
         if groups > 1:
             options += f", num_kv_heads = {kv_heads} : i64"
-        memory = ""
-        if m.of != x.of:
-            memory = f" memory({self.sequences[m.of]})"
-        elif self.random.random() < 0.4:
-            options += ", causal"
-        text = f"transformer.attention {q.name}, {k.name}, {v.name} sequences({self.sequences[x.of]}){memory} {options}}}"
+        causal = " options<causal>" if m.of == x.of and self.random.random() < 0.4 else ""
+        text = f"transformer.attention {q.name}, {k.name}, {v.name} sequences({self.sequences[x.of]}, {self.sequences[m.of]}){causal} {options}}}"
         self.add(x.of, q.width, f"{text} : {q.type}, {k.type}, {v.type} -> {q.type}")
 
     def write_first_token(self) -> None:

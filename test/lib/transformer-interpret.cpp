@@ -106,6 +106,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registry.insert<TransformerDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                   tensor::TensorDialect>();
+  registerEvaluation(registry);
   MLIRContext context(registry);
   context.allowUnregisteredDialects(); // test.value
   OwningOpRef<ModuleOp> module = parseModel(file, &context);

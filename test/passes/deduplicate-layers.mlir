@@ -76,15 +76,15 @@ func.func private @unused_too(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor
   return %x : tensor<?x8xf32>
 }
 func.func private @eps_5(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
-  %y = transformer.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %x, %g, %b norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 func.func private @eps_6(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
-  %y = transformer.layer_norm %x, %g, %b {eps = 1.0e-6 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %x, %g, %b norm<eps = 1.0e-6> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 func.func private @swapped(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
-  %y = transformer.layer_norm %x, %b, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %x, %b, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 func.func private @declared_0(tensor<?x8xf32>) -> tensor<?x8xf32>

@@ -31,10 +31,10 @@ func.func @feed_forward_conv1d(%x: tensor<?x8xf32>, %up: tensor<8x16xf32>, %down
 // CHECK-NEXT: %[[Q:.*]] = transformer.linear %[[X]], %[[WQ]]
 // CHECK-NEXT: %[[K:.*]] = transformer.linear %[[X]], %[[WK]]
 // CHECK-NEXT: %[[V:.*]] = transformer.linear %[[X]], %[[WV]]
-// CHECK-NEXT: %[[A:.*]] = transformer.attention %[[Q]], %[[K]], %[[V]] sequences(%[[SEQ]]) {causal, num_heads = 2 : i64, scale = 5.000000e-01 : f64}
+// CHECK-NEXT: %[[A:.*]] = transformer.attention %[[Q]], %[[K]], %[[V]] sequences(%[[SEQ]], %[[SEQ]]) options<causal> {num_heads = 2 : i64, scale = 5.000000e-01 : f64}
 // CHECK-NEXT: transformer.linear %[[A]], %[[WO]]
 func.func @self_attention(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %wq: tensor<8x8xf32>, %wk: tensor<8x8xf32>, %wv: tensor<8x8xf32>, %wo: tensor<8x8xf32>) -> tensor<?x8xf32> {
-  %y = transformer.multi_head_attention %x sequences(%seq) weights(%wq, %wk, %wv, %wo) out_in {num_heads = 2 : i64, causal}
+  %y = transformer.multi_head_attention %x sequences(%seq) weights(%wq, %wk, %wv, %wo) out_in options<causal> {num_heads = 2 : i64}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
@@ -44,7 +44,7 @@ func.func @self_attention(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %wq
 // CHECK-NEXT: %[[Q:.*]] = transformer.linear %[[X]]
 // CHECK-NEXT: %[[K:.*]] = transformer.linear %[[M]]
 // CHECK-NEXT: %[[V:.*]] = transformer.linear %[[M]]
-// CHECK-NEXT: transformer.attention %[[Q]], %[[K]], %[[V]] sequences(%[[SEQ]]) memory(%[[MSEQ]]) scale_factor(%{{.*}}) {num_heads = 2 : i64, scale = 2.500000e-01 : f64}
+// CHECK-NEXT: transformer.attention %[[Q]], %[[K]], %[[V]] sequences(%[[SEQ]], %[[MSEQ]]) scale_factor(%{{.*}}) {num_heads = 2 : i64, scale = 2.500000e-01 : f64}
 func.func @cross_attention(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %m: tensor<?x6xf32>, %mseq: !transformer.sequences, %w: tensor<8x8xf32>, %wm: tensor<8x6xf32>, %f: f32) -> tensor<?x8xf32> {
   %y = transformer.multi_head_attention %x sequences(%seq) memory(%m, %mseq) weights(%w, %wm, %wm, %w) scale_factor(%f) out_in {num_heads = 2 : i64, scale = 0.25 : f64}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<?x6xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x8xf32>, f32) -> tensor<?x8xf32>
@@ -56,7 +56,7 @@ func.func @cross_attention(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %m
 // CHECK: %[[ATT:.*]] = transformer.attention
 // CHECK: %[[O:.*]] = transformer.linear %[[ATT]]
 // CHECK: %[[S1:.*]] = arith.addf %[[X]], %[[O]]
-// CHECK: %[[H:.*]] = transformer.layer_norm %[[S1]], %{{.*}} {eps = 1.000000e-05 : f64}
+// CHECK: %[[H:.*]] = transformer.layer_norm %[[S1]], %{{.*}} norm<eps = 1.000000e-05>
 // CHECK: %[[U:.*]] = transformer.linear %[[H]]
 // CHECK: transformer.activation relu %[[U]]
 // CHECK: %[[F:.*]] = transformer.linear
@@ -65,16 +65,16 @@ func.func @cross_attention(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %m
 // CHECK: return %[[Y]]
 func.func @encoder_post_norm(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<8x8xf32>, %b: tensor<8xf32>, %w1: tensor<16x8xf32>, %b1: tensor<16xf32>, %w2: tensor<8x16xf32>) -> tensor<?x8xf32> {
   %y = transformer.encoder_layer relu %x sequences(%seq) attention(%w, %b, %w, %b, %w, %b, %w, %b)
-      ffn(%w1, %b1, %w2, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 1.0e-5 : f64}
+      ffn(%w1, %b1, %w2, %b) norms(%b, %b, %b, %b) norm<eps = 1.0e-5> {num_heads = 2 : i64}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<16x8xf32>, tensor<16xf32>, tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 
 // CHECK-LABEL: @encoder_pre_norm(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>
-// CHECK: %[[N1:.*]] = transformer.layer_norm %[[X]], %{{.*}} {eps = 9.9999999999999995E-7 : f64, eps_outside, unbiased}
+// CHECK: %[[N1:.*]] = transformer.layer_norm %[[X]], %{{.*}} norm<eps = 9.9999999999999995E-7, unbiased, eps_outside>
 // CHECK: transformer.linear %[[N1]]
-// CHECK: transformer.attention {{.*}} {causal,
+// CHECK: transformer.attention {{.*}} options<causal> {
 // CHECK: %[[O:.*]] = transformer.linear
 // CHECK: %[[H:.*]] = arith.addf %[[X]], %[[O]]
 // CHECK: %[[N2:.*]] = transformer.layer_norm %[[H]]
@@ -84,20 +84,20 @@ func.func @encoder_post_norm(%x: tensor<?x8xf32>, %seq: !transformer.sequences, 
 // CHECK: return %[[Y]]
 func.func @encoder_pre_norm(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<8x8xf32>, %b: tensor<8xf32>, %w1: tensor<16x8xf32>, %b1: tensor<16xf32>, %w2: tensor<8x16xf32>) -> tensor<?x8xf32> {
   %y = transformer.encoder_layer relu %x sequences(%seq) attention(%w, %b, %w, %b, %w, %b, %w, %b)
-      ffn(%w1, %b1, %w2, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 1.0e-6 : f64, norm_first, causal, unbiased, eps_outside}
+      ffn(%w1, %b1, %w2, %b) norms(%b, %b, %b, %b) norm<eps = 1.0e-6, unbiased, eps_outside> options<causal> {num_heads = 2 : i64, norm_first}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<16x8xf32>, tensor<16xf32>, tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 
 // CHECK-LABEL: @decoder_layer(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[SEQ:[^:]*]]: !transformer.sequences, %[[M:[^:]*]]: tensor<?x8xf32>, %[[MSEQ:[^:]*]]: !transformer.sequences
-// CHECK: transformer.attention {{.*}} sequences(%[[SEQ]]) {causal,
+// CHECK: transformer.attention {{.*}} sequences(%[[SEQ]], %[[SEQ]]) options<causal> {
 // CHECK: %[[S1:.*]] = arith.addf %[[X]]
 // CHECK: %[[H:.*]] = transformer.layer_norm %[[S1]]
 // CHECK: %[[Q:.*]] = transformer.linear %[[H]]
 // CHECK: %[[K:.*]] = transformer.linear %[[M]]
 // CHECK: %[[V:.*]] = transformer.linear %[[M]]
-// CHECK: transformer.attention %[[Q]], %[[K]], %[[V]] sequences(%[[SEQ]]) memory(%[[MSEQ]]) {num_heads
+// CHECK: transformer.attention %[[Q]], %[[K]], %[[V]] sequences(%[[SEQ]], %[[MSEQ]]) {num_heads
 // CHECK: %[[S2:.*]] = arith.addf %[[H]]
 // CHECK: %[[G:.*]] = transformer.layer_norm %[[S2]]
 // CHECK: transformer.activation gelu
@@ -106,7 +106,7 @@ func.func @encoder_pre_norm(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %
 func.func @decoder_layer(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %m: tensor<?x8xf32>, %mseq: !transformer.sequences, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
   %y = transformer.decoder_layer gelu %x sequences(%seq) memory(%m, %mseq)
       self_attention(%w, %b, %w, %b, %w, %b, %w, %b) cross_attention(%w, %b, %w, %b, %w, %b, %w, %b)
-      ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) {num_heads = 2 : i64, eps = 1.0e-5 : f64}
+      ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b, %b, %b) norm<eps = 1.0e-5> {num_heads = 2 : i64}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
@@ -126,4 +126,13 @@ func.func @positions(%p: tensor<?xi64>) -> tensor<?x8xf32> {
 func.func @rows_cast(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %y = transformer.feed_forward relu %x weights(%w, %w) out_in : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
+}
+
+// Everything that attention can be told comes through.
+// CHECK-LABEL: @options(
+// CHECK: transformer.attention {{.*}} position_bias(%{{.*}} : tensor<2x3xf32>) options<causal, window = 5> {num_heads = 2 : i64, num_kv_heads = 1 : i64
+func.func @options(%x: tensor<?x4xf32>, %seq: !transformer.sequences, %w: tensor<4x4xf32>, %k: tensor<2x4xf32>, %bias: tensor<2x3xf32>) -> tensor<?x4xf32> {
+  %y = transformer.multi_head_attention %x sequences(%seq) weights(%w, %k, %k, %w) position_bias(%bias) out_in options<causal, window = 5> {num_heads = 2 : i64, num_kv_heads = 1 : i64}
+      : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>, tensor<4x4xf32>, tensor<2x3xf32>) -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
 }

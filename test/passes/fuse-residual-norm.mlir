@@ -2,21 +2,21 @@
 
 // CHECK-LABEL: @post_norm(
 // CHECK-SAME: %[[X:.*]]: tensor<?x8xf32>, %[[A:.*]]: tensor<?x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>
-// CHECK-NEXT: %[[Y:.*]] = transformer.residual_layer_norm %[[X]], %[[A]], %[[G]], %[[B]] {eps = 9.9999999999999998E-13 : f64} : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+// CHECK-NEXT: %[[Y:.*]] = transformer.residual_layer_norm %[[X]], %[[A]], %[[G]], %[[B]] norm<eps = 9.9999999999999998E-13> : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
 // CHECK-NEXT: return %[[Y]]
 func.func @post_norm(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %gamma: tensor<8xf32>, %beta: tensor<8xf32>) -> tensor<?x8xf32> {
   %s = arith.addf %x, %a : tensor<?x8xf32>
-  %y = transformer.layer_norm %s, %gamma, %beta {eps = 1.0e-12 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %s, %gamma, %beta norm<eps = 1.0e-12> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 
 // CHECK-LABEL: @pre_norm(
-// CHECK-NEXT: %[[Y:.*]], %[[SUM:.*]] = transformer.residual_layer_norm %{{.*}} {eps = {{.*}}, eps_outside, unbiased}
+// CHECK-NEXT: %[[Y:.*]], %[[SUM:.*]] = transformer.residual_layer_norm %{{.*}} norm<eps = {{.*}}, unbiased, eps_outside>
 // CHECK-NEXT: %[[F:.*]] = transformer.activation relu %[[Y]]
 // CHECK-NEXT: arith.addf %[[SUM]], %[[F]]
 func.func @pre_norm(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %gamma: tensor<8xf32>) -> tensor<?x8xf32> {
   %h = arith.addf %x, %a : tensor<?x8xf32>
-  %n = transformer.layer_norm %h, %gamma, %gamma {eps = 1.0e-5 : f64, unbiased, eps_outside} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %n = transformer.layer_norm %h, %gamma, %gamma norm<eps = 1.0e-5, unbiased, eps_outside> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %f = transformer.activation relu %n : tensor<?x8xf32>
   %y = arith.addf %h, %f : tensor<?x8xf32>
   return %y : tensor<?x8xf32>
@@ -28,8 +28,8 @@ func.func @pre_norm(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %gamma: tensor<8xf
 // CHECK-NEXT: transformer.layer_norm %[[SUM]]
 func.func @two_norms(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %g: tensor<8xf32>, %h: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
   %s = arith.addf %x, %a : tensor<?x8xf32>
-  %y = transformer.layer_norm %s, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
-  %z = transformer.layer_norm %s, %h, %h {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %s, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %z = transformer.layer_norm %s, %h, %h norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y, %z : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
@@ -40,7 +40,7 @@ func.func @two_norms(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %g: tensor<8xf32>
 func.func @early_use(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %g: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
   %s = arith.addf %x, %a : tensor<?x8xf32>
   %r = transformer.activation relu %s : tensor<?x8xf32>
-  %y = transformer.layer_norm %s, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %s, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y, %r : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
@@ -53,7 +53,7 @@ func.func @no_place(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>) -> (tensor<?x8xf32
   %s = arith.addf %x, %a : tensor<?x8xf32>
   %r = transformer.activation relu %s : tensor<?x8xf32>
   %g = transformer.get_parameter @"norm.weight" : tensor<8xf32>
-  %y = transformer.layer_norm %s, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %s, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y, %r : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
@@ -61,6 +61,16 @@ func.func @no_place(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>) -> (tensor<?x8xf32
 // CHECK: transformer.layer_norm
 func.func @no_sum(%x: tensor<?x8xf32>, %g: tensor<8xf32>) -> tensor<?x8xf32> {
   %s = arith.mulf %x, %x : tensor<?x8xf32>
-  %y = transformer.layer_norm %s, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %y = transformer.layer_norm %s, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
+}
+
+// An RMS norm; its gamma exists where the sum stands, so both results come from there.
+// CHECK-LABEL: @rms(
+// CHECK-NEXT: %[[Y:.*]], %[[SUM:.*]] = transformer.residual_rms_norm %{{.*}}, %{{.*}}, %{{.*}} norm<eps = 1.000000e-05>
+// CHECK-NEXT: return %[[Y]], %[[SUM]]
+func.func @rms(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %gamma: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %s = arith.addf %x, %a : tensor<?x8xf32>
+  %y = transformer.rms_norm %s, %gamma norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  return %y, %s : tensor<?x8xf32>, tensor<?x8xf32>
 }

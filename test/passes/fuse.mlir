@@ -43,13 +43,13 @@ transformer.parameter @b : tensor<8xf32>
 transformer.parameter @words : tensor<30x8xf32>
 func.func private @layer_0(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %wq: tensor<8x8xf32>, %wk: tensor<8x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
   %y = transformer.encoder_layer gelu %x sequences(%seq) attention(%wq, %b, %wk, %b, %w, %b, %w, %b)
-      ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 1.0e-5 : f64}
+      ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 1.0e-5> {num_heads = 2 : i64}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
 func.func private @layer_1(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %wq: tensor<8x8xf32>, %wk: tensor<8x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32> {
   %y = transformer.encoder_layer gelu %x sequences(%seq) attention(%wq, %b, %wk, %b, %w, %b, %w, %b)
-      ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) {num_heads = 2 : i64, eps = 1.0e-5 : f64}
+      ffn(%w, %b, %w, %b) norms(%b, %b, %b, %b) norm<eps = 1.0e-5> {num_heads = 2 : i64}
       : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
@@ -64,7 +64,7 @@ func.func @forward(%input_ids: tensor<?x?xi64> {transformer.name = "input_ids"},
   %wk = transformer.get_parameter @k : tensor<8x8xf32>
   %w = transformer.get_parameter @w : tensor<8x8xf32>
   %b = transformer.get_parameter @b : tensor<8xf32>
-  %n = transformer.layer_norm %s, %b, %b {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %n = transformer.layer_norm %s, %b, %b norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %0 = call @layer_0(%n, %seq, %wq, %wk, %w, %b) {transformer.scope = "layer.0"} : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   %1 = call @layer_1(%0, %seq, %wk, %wq, %w, %b) {transformer.scope = "layer.1"} : (tensor<?x8xf32>, !transformer.sequences, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
   %y = transformer.unpack_tokens %1, %seq : tensor<?x8xf32> -> tensor<?x?x8xf32>

@@ -116,7 +116,7 @@ func.func private @layer(%x: tensor<?x8xf32>, %ids: tensor<?xi64>, %w: tensor<8x
   %h = transformer.linear %x, %p out_in : tensor<?x8xf32>, tensor<12x8xf32> -> tensor<?x12xf32>
   %y = transformer.linear %h, %d out_in : tensor<?x12xf32>, tensor<8x12xf32> -> tensor<?x8xf32>
   %g = transformer.get_parameter @gamma : tensor<8xf32>
-  %z = transformer.layer_norm %y, %g, %g {eps = 1.0e-5 : f64} : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %z = transformer.layer_norm %y, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %e, %z : tensor<?x8xf32>, tensor<?x8xf32>
 }
 func.func @forward(%x: tensor<?x8xf32>, %ids: tensor<?xi64>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {

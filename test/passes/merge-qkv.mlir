@@ -12,7 +12,7 @@ func.func @cross(%x: tensor<?x4xf32>, %m: tensor<?x8xf32>, %seq: !transformer.se
   %q = transformer.linear %x, %wq out_in : tensor<?x4xf32>, tensor<4x4xf32> -> tensor<?x4xf32>
   %k = transformer.linear %m, %wk out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
   %v = transformer.linear %m, %wv out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
-  %a = transformer.attention %q, %k, %v sequences(%seq) memory(%mseq) {num_heads = 2 : i64, scale = 0.5 : f64}
+  %a = transformer.attention %q, %k, %v sequences(%seq, %mseq) {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
   return %a : tensor<?x4xf32>
 }
@@ -30,7 +30,7 @@ func.func @self(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %wq: tensor<8
   %v = transformer.linear %x, %wv bias(%bv : tensor<4xf32>) out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
   %q = transformer.linear %x, %wq bias(%bq : tensor<8xf32>) out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %k = transformer.linear %x, %wk bias(%bk : tensor<4xf32>) out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
-  %a = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64}
+  %a = transformer.attention %q, %k, %v sequences(%seq, %seq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
   return %a, %k : tensor<?x8xf32>, tensor<?x4xf32>
 }
@@ -42,7 +42,7 @@ func.func @conv1d(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %wq: tensor
   %q = transformer.linear %x, %wq in_out : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %k = transformer.linear %x, %wk in_out : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %v = transformer.linear %x, %wv in_out : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %a = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64}
+  %a = transformer.attention %q, %k, %v sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %a : tensor<?x8xf32>
 }
@@ -56,7 +56,7 @@ func.func @key_without_bias(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %
   %q = transformer.linear %x, %wq bias(%b : tensor<8xf32>) out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %k = transformer.linear %x, %wk out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %v = transformer.linear %x, %wv bias(%b : tensor<8xf32>) out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %a = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64}
+  %a = transformer.attention %q, %k, %v sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %a : tensor<?x8xf32>
 }
@@ -71,7 +71,7 @@ func.func @early_use(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tens
   %r = transformer.activation relu %q : tensor<?x8xf32>
   %k = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %v = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %a = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64}
+  %a = transformer.attention %q, %k, %v sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %a, %r : tensor<?x8xf32>, tensor<?x8xf32>
 }
@@ -87,7 +87,7 @@ func.func @no_place(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tenso
   %r = transformer.activation relu %q : tensor<?x8xf32>
   %wk = transformer.get_parameter @"k.weight" : tensor<8x8xf32>
   %k = transformer.linear %x, %wk out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %a = transformer.attention %q, %k, %k sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64}
+  %a = transformer.attention %q, %k, %k sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %a, %r : tensor<?x8xf32>, tensor<?x8xf32>
 }
@@ -98,11 +98,28 @@ func.func @no_place(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tenso
 // CHECK: return
 func.func @left_alone(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>, %z: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<8x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
   %q = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %a = transformer.attention %q, %q, %q sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %a = transformer.attention %q, %q, %q sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %k = transformer.linear %y, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %v = transformer.linear %z, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %b = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %b = transformer.attention %q, %k, %v sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %t = transformer.linear %x, %w in_out : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %c = transformer.attention %q, %k, %t sequences(%seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %c = transformer.attention %q, %k, %t sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %a, %b, %c : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// Queries and keys that are rotated on their way.
+// CHECK-LABEL: @rotated(
+// CHECK: %[[S:.*]]:3 = transformer.split
+// CHECK-DAG: %[[Q:.*]] = transformer.rotary_embedding %[[S]]#0
+// CHECK-DAG: %[[K:.*]] = transformer.rotary_embedding %[[S]]#1
+// CHECK: transformer.attention %[[Q]], %[[K]], %[[S]]#2 {{.*}} options<causal>
+func.func @rotated(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %table: tensor<?x4xf32>, %wq: tensor<8x8xf32>, %wk: tensor<4x8xf32>) -> tensor<?x8xf32> {
+  %q = transformer.linear %x, %wq out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %k = transformer.linear %x, %wk out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %v = transformer.linear %x, %wk out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %qr = transformer.rotary_embedding %q, %table {num_heads = 2 : i64} : tensor<?x8xf32>, tensor<?x4xf32>
+  %kr = transformer.rotary_embedding %k, %table {num_heads = 1 : i64} : tensor<?x4xf32>, tensor<?x4xf32>
+  %a = transformer.attention %qr, %kr, %v sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 0.5 : f64}
+      : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
+  return %a : tensor<?x8xf32>
 }

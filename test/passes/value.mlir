@@ -29,19 +29,19 @@ transformer.parameter @ck : tensor<4x4xf32> {test.value = dense<[[0.91, -0.11, 0
 transformer.parameter @cv : tensor<4x4xf32> {test.value = dense<[[-0.83, 0.32, 0.82, 0.56], [0.50, -0.04, -0.64, 0.58], [-0.33, 0.60, 0.94, -0.21], [-0.20, 0.89, 0.45, -0.66]]> : tensor<4x4xf32>}
 func.func private @post(%x: tensor<?x4xf32>, %seq: !transformer.sequences, %wq: tensor<4x4xf32>, %wk: tensor<4x4xf32>, %wv: tensor<4x4xf32>, %wo: tensor<4x4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %w1: tensor<8x4xf32>, %b1: tensor<8xf32>, %w2: tensor<4x8xf32>, %gamma: tensor<4xf32>) -> tensor<?x4xf32> {
   %y = transformer.encoder_layer gelu %x sequences(%seq) attention(%wq, %b, %wk, %c, %wv, %b, %wo, %c) ffn(%w1, %b1, %w2, %c)
-      norms(%gamma, %b, %gamma, %c) {num_heads = 2 : i64, eps = 1.0e-5 : f64}
+      norms(%gamma, %b, %gamma, %c) norm<eps = 1.0e-5> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
 func.func private @post_copy(%x: tensor<?x4xf32>, %seq: !transformer.sequences, %wq: tensor<4x4xf32>, %wk: tensor<4x4xf32>, %wv: tensor<4x4xf32>, %wo: tensor<4x4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %w1: tensor<8x4xf32>, %b1: tensor<8xf32>, %w2: tensor<4x8xf32>, %gamma: tensor<4xf32>) -> tensor<?x4xf32> {
   %y = transformer.encoder_layer gelu %x sequences(%seq) attention(%wq, %b, %wk, %c, %wv, %b, %wo, %c) ffn(%w1, %b1, %w2, %c)
-      norms(%gamma, %b, %gamma, %c) {num_heads = 2 : i64, eps = 1.0e-5 : f64}
+      norms(%gamma, %b, %gamma, %c) norm<eps = 1.0e-5> {num_heads = 2 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
 func.func private @pre(%x: tensor<?x4xf32>, %seq: !transformer.sequences, %wq: tensor<4x4xf32>, %wk: tensor<4x4xf32>, %wv: tensor<4x4xf32>, %wo: tensor<4x4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>, %w1: tensor<8x4xf32>, %b1: tensor<8xf32>, %w2: tensor<4x8xf32>, %gamma: tensor<4xf32>) -> tensor<?x4xf32> {
   %y = transformer.encoder_layer silu %x sequences(%seq) attention(%wq, %b, %wk, %c, %wv, %b, %wo, %c) ffn(%w1, %b1, %w2, %c)
-      norms(%gamma, %b, %gamma, %c) {num_heads = 2 : i64, eps = 1.0e-5 : f64, norm_first, causal}
+      norms(%gamma, %b, %gamma, %c) norm<eps = 1.0e-5> options<causal> {num_heads = 2 : i64, norm_first}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
@@ -67,7 +67,7 @@ func.func @encoder(%input_ids: tensor<?x?xi64> {transformer.name = "input_ids", 
   %e = transformer.embedding %ids, %words : tensor<?xi64>, tensor<5x4xf32> -> tensor<?x4xf32>
   %p = transformer.sinusoidal_position %positions interleaved max_positions 16 : tensor<?xi64> -> tensor<?x4xf32>
   %s = arith.addf %p, %e : tensor<?x4xf32>
-  %n = transformer.layer_norm %s, %gamma, %b {eps = 1.0e-5 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %n = transformer.layer_norm %s, %gamma, %b norm<eps = 1.0e-5> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   %l0 = call @post(%n, %seq, %wq, %wk, %wv, %wo, %b, %c, %w1, %b1, %w2, %gamma) : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %l1 = call @post_copy(%l0, %seq, %wk, %cq, %wv, %wo, %b, %c, %w1, %b1, %w2, %gamma) : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %l2 = call @pre(%l1, %seq, %wq, %wk, %wv, %wo, %b, %c, %w1, %b1, %w2, %gamma) : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<?x4xf32>
@@ -96,11 +96,11 @@ func.func @decoder(%input_ids: tensor<?x?xi64> {transformer.name = "input_ids", 
   %e = transformer.embedding %ids, %words : tensor<?xi64>, tensor<5x4xf32> -> tensor<?x4xf32>
   %p = transformer.sinusoidal_position %positions interleaved max_positions 16 : tensor<?xi64> -> tensor<?x4xf32>
   %s = arith.addf %p, %e : tensor<?x4xf32>
-  %n = transformer.layer_norm %s, %gamma, %b {eps = 1.0e-5 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %n = transformer.layer_norm %s, %gamma, %b norm<eps = 1.0e-5> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   %m = call @pre(%n, %seq, %wq, %wk, %wv, %wo, %b, %c, %w1, %b1, %w2, %gamma) : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %d = transformer.decoder_layer relu %n sequences(%seq) memory(%m, %seq) self_attention(%wq, %b, %wk, %c, %wv, %b, %wo, %c)
       cross_attention(%cq, %b, %ck, %c, %cv, %b, %wo, %c) ffn(%w1, %b1, %w2, %c) norms(%gamma, %b, %gamma, %c, %b, %c)
-      {num_heads = 2 : i64, eps = 1.0e-5 : f64, norm_first, unbiased, eps_outside}
+      norm<eps = 1.0e-5, unbiased, eps_outside> {num_heads = 2 : i64, norm_first}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %f = transformer.feed_forward silu %d weights(%wq, %wk, %wv) biases(%b, %c, %b) in_out
       : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>

@@ -15,9 +15,9 @@ func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids", transf
   %p = transformer.get_parameter @places : tensor<60x32xf32>
   %e = transformer.embedding %i, %t : tensor<?xi64>, tensor<60x32xf32> -> tensor<?x32xf32>
   %f = transformer.embedding %i, %p : tensor<?xi64>, tensor<60x32xf32> -> tensor<?x32xf32>
-  %m = transformer.layer_norm %e, %b, %b {eps = 1.0e-5 : f64} : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
+  %m = transformer.layer_norm %e, %b, %b norm<eps = 1.0e-5> : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
   %S = arith.addf %e, %f : tensor<?x32xf32>
-  %n = transformer.layer_norm %S, %b, %b {eps = 1.0e-5 : f64} : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
+  %n = transformer.layer_norm %S, %b, %b norm<eps = 1.0e-5> : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
   %z = arith.addf %m, %n : tensor<?x32xf32>
   %g = transformer.unpack_tokens %z, %s : tensor<?x32xf32> -> tensor<?x?x32xf32>
   return %g : tensor<?x?x32xf32>

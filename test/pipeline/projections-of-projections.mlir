@@ -19,10 +19,10 @@ func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids", transf
   %r = transformer.linear %q, %w1 out_in : tensor<?x32xf32>, tensor<32x32xf32> -> tensor<?x32xf32>
   %w2 = transformer.get_parameter @w2 : tensor<32x32xf32>
   %k = transformer.linear %x, %w2 out_in : tensor<?x32xf32>, tensor<32x32xf32> -> tensor<?x32xf32>
-  %a = transformer.attention %q, %k, %x sequences(%s) {num_heads = 1 : i64, scale = 0.2 : f64} : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  %a = transformer.attention %q, %k, %x sequences(%s, %s) {num_heads = 1 : i64, scale = 0.2 : f64} : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
   %w3 = transformer.get_parameter @w3 : tensor<32x32xf32>
   %u = transformer.linear %q, %w3 out_in : tensor<?x32xf32>, tensor<32x32xf32> -> tensor<?x32xf32>
-  %b = transformer.attention %r, %u, %x sequences(%s) {num_heads = 1 : i64, scale = 0.2 : f64} : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  %b = transformer.attention %r, %u, %x sequences(%s, %s) {num_heads = 1 : i64, scale = 0.2 : f64} : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
   %z = arith.addf %a, %b : tensor<?x32xf32>
   %g = transformer.unpack_tokens %z, %s : tensor<?x32xf32> -> tensor<?x?x32xf32>
   return %g : tensor<?x?x32xf32>

@@ -14,8 +14,8 @@ func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids", transf
   %S = arith.addf %x, %y : tensor<?x32xf32>
   %W = arith.addf %S, %x : tensor<?x32xf32>
   %b = transformer.get_parameter @b : tensor<32xf32>
-  %m = transformer.layer_norm %S, %b, %b {eps = 1.0e-5 : f64} : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
-  %n = transformer.layer_norm %W, %b, %b {eps = 1.0e-5 : f64} : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
+  %m = transformer.layer_norm %S, %b, %b norm<eps = 1.0e-5> : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
+  %n = transformer.layer_norm %W, %b, %b norm<eps = 1.0e-5> : tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32> -> tensor<?x32xf32>
   %z = arith.addf %m, %n : tensor<?x32xf32>
   %g = transformer.unpack_tokens %z, %s : tensor<?x32xf32> -> tensor<?x?x32xf32>
   return %g : tensor<?x?x32xf32>

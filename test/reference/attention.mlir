@@ -11,7 +11,7 @@ func.func @own_sequence(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<3x
                         %v: tensor<?x1xf32> {test.value = dense<[[10.0], [20.0], [40.0]]> : tensor<3x1xf32>},
                         %mask: tensor<?x?xi64> {test.value = dense<[[1, 1], [0, 0], [0, 1]]> : tensor<3x2xi64>}) -> tensor<?x1xf32> {
   %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
-  %y = transformer.attention %q, %q, %v sequences(%seq) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %y = transformer.attention %q, %q, %v sequences(%seq, %seq) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
   return %y : tensor<?x1xf32>
 }
 
@@ -27,7 +27,7 @@ func.func @scale(%q: tensor<?x1xf32> {test.value = dense<1.0986123> : tensor<2x1
                  %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> tensor<?x1xf32> {
   %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
   %factor = arith.constant 2.0 : f32
-  %y = transformer.attention %q, %k, %v sequences(%seq) scale_factor(%factor) {num_heads = 1 : i64, scale = 0.5 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %y = transformer.attention %q, %k, %v sequences(%seq, %seq) scale_factor(%factor) {num_heads = 1 : i64, scale = 0.5 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
   return %y : tensor<?x1xf32>
 }
 
@@ -44,7 +44,7 @@ func.func @causal(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<5x1xf32>
                   %v: tensor<?x1xf32> {test.value = dense<[[3.0], [5.0], [10.0], [7.0], [9.0]]> : tensor<5x1xf32>},
                   %mask: tensor<?x?xi64> {test.value = dense<[[0, 1, 1, 1], [1, 0, 1, 0]]> : tensor<2x4xi64>}) -> tensor<?x1xf32> {
   %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
-  %y = transformer.attention %q, %q, %v sequences(%seq) {num_heads = 1 : i64, scale = 1.0 : f64, causal} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %y = transformer.attention %q, %q, %v sequences(%seq, %seq) options<causal> {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
   return %y : tensor<?x1xf32>
 }
 
@@ -62,7 +62,7 @@ func.func @cross(%q: tensor<?x1xf32> {test.value = dense<1.0> : tensor<3x1xf32>}
                  %memory_mask: tensor<?x?xi64> {test.value = dense<[[1, 0, 1], [0, 0, 0], [0, 0, 1]]> : tensor<3x3xi64>}) -> tensor<?x1xf32> {
   %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
   %keys = transformer.pack_tokens() mask(%memory_mask) : tensor<?x?xi64>
-  %y = transformer.attention %q, %k, %v sequences(%seq) memory(%keys) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %y = transformer.attention %q, %k, %v sequences(%seq, %keys) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
   return %y : tensor<?x1xf32>
 }
 
@@ -79,6 +79,77 @@ func.func @grouped(%q: tensor<?x4xf32> {test.value = dense<[[0.0, 1000.0, 0.0, 1
                    %v: tensor<?x2xf32> {test.value = dense<[[1.0, 10.0], [3.0, 50.0]]> : tensor<2x2xf32>},
                    %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> tensor<?x4xf32> {
   %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
-  %y = transformer.attention %q, %k, %v sequences(%seq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x4xf32>, tensor<?x2xf32>, tensor<?x2xf32> -> tensor<?x4xf32>
+  %y = transformer.attention %q, %k, %v sequences(%seq, %seq) {num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x4xf32>, tensor<?x2xf32>, tensor<?x2xf32> -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
+}
+
+// Positions count from the end of the keys. Two queries behind four keys stand at 2
+// and 3: means of three and of four values, sums 3 and 4 (ln 3, ln 4). Of three
+// queries behind one key only the last one sees it.
+// CHECK-LABEL: @causal_from_the_end
+// CHECK-NEXT: [5, 1]
+// CHECK-NEXT: {{^}}20{{$}}
+// CHECK-NEXT: {{^}}25{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+// CHECK-NEXT: {{^}}70{{$}}
+// CHECK-NEXT: [5, 1]
+// CHECK-NEXT: {{^}}1.09861229{{$}}
+// CHECK-NEXT: {{^}}1.38629436{{$}}
+// CHECK-NEXT: {{^}}-inf{{$}}
+// CHECK-NEXT: {{^}}-inf{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+func.func @causal_from_the_end(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<5x1xf32>},
+                               %v: tensor<?x1xf32> {test.value = dense<[[10.0], [20.0], [30.0], [40.0], [70.0]]> : tensor<5x1xf32>},
+                               %mask: tensor<?x?xi64> {test.value = dense<[[1, 1, 0], [1, 1, 1]]> : tensor<2x3xi64>},
+                               %keys_mask: tensor<?x?xi64> {test.value = dense<[[1, 1, 1, 1], [1, 0, 0, 0]]> : tensor<2x4xi64>}) -> (tensor<?x1xf32>, tensor<?x1xf32>) {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %keys = transformer.pack_tokens() mask(%keys_mask) : tensor<?x?xi64>
+  %y, %sums = transformer.attention %q, %v, %v sequences(%seq, %keys) options<causal> {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>, tensor<?x1xf32>
+  return %y, %sums : tensor<?x1xf32>, tensor<?x1xf32>
+}
+
+// A window of two: the key itself and the one before it; not causal, also the one behind it.
+// CHECK-LABEL: @window
+// CHECK-NEXT: [4, 1]
+// CHECK-NEXT: {{^}}10{{$}}
+// CHECK-NEXT: {{^}}15{{$}}
+// CHECK-NEXT: {{^}}25{{$}}
+// CHECK-NEXT: {{^}}35{{$}}
+// CHECK-NEXT: [4, 1]
+// CHECK-NEXT: {{^}}15{{$}}
+// CHECK-NEXT: {{^}}20{{$}}
+// CHECK-NEXT: {{^}}30{{$}}
+// CHECK-NEXT: {{^}}35{{$}}
+func.func @window(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<4x1xf32>},
+                  %v: tensor<?x1xf32> {test.value = dense<[[10.0], [20.0], [30.0], [40.0]]> : tensor<4x1xf32>},
+                  %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x4xi64>}) -> (tensor<?x1xf32>, tensor<?x1xf32>) {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %0 = transformer.attention %q, %v, %v sequences(%seq, %seq) options<causal, window = 2> {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %1 = transformer.attention %q, %v, %v sequences(%seq, %seq) options<window = 2> {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %0, %1 : tensor<?x1xf32>, tensor<?x1xf32>
+}
+
+// A slope of ln 2, causal: each step back halves the weight; 1; (1/2 + 4) / 1.5 = 3;
+// (1/4 + 2 + 10) / 1.75 = 7. A table for the distances -1, 0, 1 of ln 2, 0, -1000: keys
+// before the query weigh 2, itself 1, keys behind it nothing: 1; (2 + 4) / 3; (2 + 8 + 10) / 5.
+// ln 2 as f32 is 0.693147182, so seven digits.
+// CHECK-LABEL: @position_bias
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}1{{$}}
+// CHECK-NEXT: {{^}}{{3|3.00000[0-9]*}}{{$}}
+// CHECK-NEXT: {{^}}{{7|7.00000[0-9]*}}{{$}}
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}1{{$}}
+// CHECK-NEXT: {{^}}{{2|1.999999[0-9]*}}{{$}}
+// CHECK-NEXT: {{^}}{{4|3.999999[0-9]*}}{{$}}
+func.func @position_bias(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<3x1xf32>},
+                         %v: tensor<?x1xf32> {test.value = dense<[[1.0], [4.0], [10.0]]> : tensor<3x1xf32>},
+                         %slopes: tensor<1xf32> {test.value = dense<0.6931472> : tensor<1xf32>},
+                         %table: tensor<1x3xf32> {test.value = dense<[[0.6931472, 0.0, -1000.0]]> : tensor<1x3xf32>},
+                         %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x3xi64>}) -> (tensor<?x1xf32>, tensor<?x1xf32>) {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %0 = transformer.attention %q, %v, %v sequences(%seq, %seq) position_bias(%slopes : tensor<1xf32>) options<causal> {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %1 = transformer.attention %q, %v, %v sequences(%seq, %seq) position_bias(%table : tensor<1x3xf32>) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %0, %1 : tensor<?x1xf32>, tensor<?x1xf32>
 }

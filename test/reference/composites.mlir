@@ -50,7 +50,7 @@ func.func @scale(%x: tensor<?x4xf32> {test.value = dense<[[1.0, 0.0, 0.0, 0.0], 
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   %2 = transformer.multi_head_attention %x sequences(%seq) weights(%wq, %wk, %wv, %wo) scale_factor(%two) out_in {num_heads = 1 : i64, scale = 0.25 : f64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, f32) -> tensor<?x4xf32>
-  %3 = transformer.multi_head_attention %x sequences(%seq) weights(%wq, %wk, %wv, %wo) out_in {num_heads = 1 : i64, causal}
+  %3 = transformer.multi_head_attention %x sequences(%seq) weights(%wq, %wk, %wv, %wo) out_in options<causal> {num_heads = 1 : i64}
       : (tensor<?x4xf32>, !transformer.sequences, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
   return %0, %1, %2, %3 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
 }

@@ -68,7 +68,34 @@ func.func @embedding_layer_norm(%ids: tensor<?xi64> {test.value = dense<1> : ten
                                 %places: tensor<1x2xf32> {test.value = dense<[[2.0, 6.0]]> : tensor<1x2xf32>},
                                 %gamma: tensor<2xf32> {test.value = dense<2.0> : tensor<2xf32>},
                                 %beta: tensor<2xf32> {test.value = dense<[10.0, 20.0]> : tensor<2xf32>}) -> tensor<?x2xf32> {
-  %y = transformer.embedding_layer_norm ids(%ids, %positions) tables(%words, %places) norm(%gamma, %beta) {eps = 0.0 : f64}
+  %y = transformer.embedding_layer_norm ids(%ids, %positions) tables(%words, %places) norm(%gamma, %beta) <eps = 0.0>
       : (tensor<?xi64>, tensor<?xi64>, tensor<2x2xf32>, tensor<1x2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   return %y : tensor<?x2xf32>
+}
+
+// theta 100, four columns: frequencies 1 and 0.1. Cosines, then sines.
+// CHECK-LABEL: @rotary_table
+// CHECK-NEXT: [3, 4]
+// CHECK-NEXT: {{^}}1 1 0 0{{$}}
+// CHECK-NEXT: {{^}}0.540302306 0.995004165 0.841470985 0.0998334166{{$}}
+// CHECK-NEXT: {{^}}-0.989992497 0.955336489 0.141120008 0.295520207{{$}}
+// CHECK-NEXT: [3, 4]
+// CHECK-NEXT: {{^}}1 1 0 0{{$}}
+// CHECK-NEXT: {{^}}-0.416146837 0.877582562 0.909297427 0.479425539{{$}}
+func.func @rotary_table(%p: tensor<?xi64> {test.value = dense<[0, 1, 3]> : tensor<3xi64>},
+                        %f: tensor<2xf32> {test.value = dense<[2.0, 0.5]> : tensor<2xf32>}) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  %0 = transformer.rotary_table %p {theta = 100.0 : f64} : tensor<?xi64> -> tensor<?x4xf32>
+  %1 = transformer.rotary_table %p frequencies(%f : tensor<2xf32>) : tensor<?xi64> -> tensor<?x4xf32>
+  return %0, %1 : tensor<?x4xf32>, tensor<?x4xf32>
+}
+
+// Two heads of five columns; the pair (0, 2) turns by 90 degrees, (1, 3) does not,
+// column 4 has no partner.
+// CHECK-LABEL: @rotary_embedding
+// CHECK-NEXT: [1, 10]
+// CHECK-NEXT: {{^}}-3 2 1 4 5 -30 20 10 40 50{{$}}
+func.func @rotary_embedding(%x: tensor<?x10xf32> {test.value = dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0]]> : tensor<1x10xf32>},
+                            %t: tensor<?x4xf32> {test.value = dense<[[0.0, 1.0, 1.0, 0.0]]> : tensor<1x4xf32>}) -> tensor<?x10xf32> {
+  %0 = transformer.rotary_embedding %x, %t {num_heads = 2 : i64} : tensor<?x10xf32>, tensor<?x4xf32>
+  return %0 : tensor<?x10xf32>
 }

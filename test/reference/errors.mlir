@@ -35,7 +35,7 @@ func.func @batches(%x: tensor<?x1xf32> {test.value = dense<0.0> : tensor<2x1xf32
                    %b: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> tensor<?x1xf32> {
   %sa = transformer.pack_tokens() mask(%a) : tensor<?x?xi64>
   %sb = transformer.pack_tokens() mask(%b) : tensor<?x?xi64>
-  %y = transformer.attention %x, %x, %x sequences(%sa) memory(%sb) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  %y = transformer.attention %x, %x, %x sequences(%sa, %sb) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
   return %y : tensor<?x1xf32>
 }
 

@@ -22,11 +22,11 @@ func.func @encoder_layer(%x: tensor<?x2xf32> {test.value = dense<[[1.0, 3.0]]> :
   %one = arith.constant dense<1.0> : tensor<2xf32>
   %ten = arith.constant dense<10.0> : tensor<2xf32>
   %post = transformer.encoder_layer relu %x sequences(%seq) attention(%w, %b, %w, %b, %w, %b, %w, %bo) ffn(%up, %up_bias, %down, %one)
-      norms(%one, %bo, %ten, %b) {num_heads = 1 : i64, eps = 0.0 : f64}
+      norms(%one, %bo, %ten, %b) norm<eps = 0.0> {num_heads = 1 : i64}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<1x2xf32>, tensor<1xf32>, tensor<2x1xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   %pre = transformer.encoder_layer relu %x sequences(%seq) attention(%w, %b, %w, %b, %w, %b, %w, %bo) ffn(%up, %up_bias, %down, %one)
-      norms(%one, %bo, %ten, %b) {num_heads = 1 : i64, eps = 0.0 : f64, norm_first}
+      norms(%one, %bo, %ten, %b) norm<eps = 0.0> {num_heads = 1 : i64, norm_first}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<1x2xf32>, tensor<1xf32>, tensor<2x1xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   return %post, %pre : tensor<?x2xf32>, tensor<?x2xf32>
@@ -53,15 +53,15 @@ func.func @causal(%x: tensor<?x2xf32> {test.value = dense<[[1.0, 3.0], [3.0, 1.0
   %b = arith.constant dense<0.0> : tensor<2xf32>
   %g = arith.constant dense<1.0> : tensor<2xf32>
   %causal = transformer.encoder_layer relu %x sequences(%seq) attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%0, %b, %0, %b)
-      norms(%g, %b, %g, %b) {num_heads = 1 : i64, eps = 0.0 : f64, norm_first, causal}
+      norms(%g, %b, %g, %b) norm<eps = 0.0> options<causal> {num_heads = 1 : i64, norm_first}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   %full = transformer.encoder_layer relu %x sequences(%seq) attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%0, %b, %0, %b)
-      norms(%g, %b, %g, %b) {num_heads = 1 : i64, eps = 0.0 : f64, norm_first}
+      norms(%g, %b, %g, %b) norm<eps = 0.0> {num_heads = 1 : i64, norm_first}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   %outside = transformer.encoder_layer relu %x sequences(%seq) attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%0, %b, %0, %b)
-      norms(%g, %b, %g, %b) {num_heads = 1 : i64, eps = 1.0 : f64, norm_first, causal, unbiased, eps_outside}
+      norms(%g, %b, %g, %b) norm<eps = 1.0, unbiased, eps_outside> options<causal> {num_heads = 1 : i64, norm_first}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   return %causal, %full, %outside : tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32>
@@ -92,13 +92,13 @@ func.func @decoder_layer(%x: tensor<?x2xf32> {test.value = dense<[[1.0, 3.0]]> :
   %g = arith.constant dense<1.0> : tensor<2xf32>
   %g3 = arith.constant dense<7.0> : tensor<2xf32>
   %post = transformer.decoder_layer relu %x sequences(%seq) memory(%m, %keys) self_attention(%w, %b, %w, %b, %w, %b, %w, %b)
-      cross_attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%up, %b1, %down, %b) norms(%g, %b, %g, %b, %g3, %b) {num_heads = 1 : i64, eps = 0.0 : f64}
+      cross_attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%up, %b1, %down, %b) norms(%g, %b, %g, %b, %g3, %b) norm<eps = 0.0> {num_heads = 1 : i64}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<?x2xf32>, !transformer.sequences,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<1x2xf32>, tensor<1xf32>, tensor<2x1xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
   %pre = transformer.decoder_layer relu %x sequences(%seq) memory(%m, %keys) self_attention(%w, %b, %w, %b, %w, %b, %w, %b)
-      cross_attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%up, %b1, %down, %b) norms(%g, %b, %g, %b, %g3, %b) {num_heads = 1 : i64, eps = 0.0 : f64, norm_first}
+      cross_attention(%0, %b, %w, %b, %w, %b, %w, %b) ffn(%up, %b1, %down, %b) norms(%g, %b, %g, %b, %g3, %b) norm<eps = 0.0> {num_heads = 1 : i64, norm_first}
       : (tensor<?x2xf32>, !transformer.sequences, tensor<?x2xf32>, !transformer.sequences,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,
          tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2xf32>,

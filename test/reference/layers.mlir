@@ -52,10 +52,10 @@ func.func @layer_norm(%x: tensor<?x4xf32> {test.value = dense<[[0.0, 0.0, 6.0, 6
                       %g: tensor<4xf32> {test.value = dense<[1.0, 1.0, 1.0, 2.0]> : tensor<4xf32>},
                       %b: tensor<4xf32> {test.value = dense<[0.0, 0.0, 0.0, 1.0]> : tensor<4xf32>})
     -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
-  %biased = transformer.layer_norm %x, %g, %b {eps = 7.0 : f64} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
-  %unbiased = transformer.layer_norm %x, %g, %b {eps = 4.0 : f64, unbiased} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
-  %outside = transformer.layer_norm %x, %g, %b {eps = 3.0 : f64, eps_outside} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
-  %both = transformer.layer_norm %x, %g, %b {eps = 1.0 : f64, unbiased, eps_outside} : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %biased = transformer.layer_norm %x, %g, %b norm<eps = 7.0> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %unbiased = transformer.layer_norm %x, %g, %b norm<eps = 4.0, unbiased> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %outside = transformer.layer_norm %x, %g, %b norm<eps = 3.0, eps_outside> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %both = transformer.layer_norm %x, %g, %b norm<eps = 1.0, unbiased, eps_outside> : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   return %biased, %unbiased, %outside, %both : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
 }
 
@@ -69,7 +69,7 @@ func.func @residual_layer_norm(%x: tensor<?x2xf32> {test.value = dense<[[1.0, 2.
                                %r: tensor<?x2xf32> {test.value = dense<[[2.0, 5.0]]> : tensor<1x2xf32>},
                                %g: tensor<2xf32> {test.value = dense<1.0> : tensor<2xf32>},
                                %b: tensor<2xf32> {test.value = dense<0.0> : tensor<2xf32>}) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
-  %y, %sum = transformer.residual_layer_norm %x, %r, %g, %b {eps = 0.0 : f64} : (tensor<?x2xf32>, tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>)
+  %y, %sum = transformer.residual_layer_norm %x, %r, %g, %b norm<eps = 0.0> : (tensor<?x2xf32>, tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>)
   return %y, %sum : tensor<?x2xf32>, tensor<?x2xf32>
 }
 
@@ -102,4 +102,21 @@ func.func @activations(%x: tensor<?x3xf32> {test.value = dense<[[1.0, 0.0, -2.0]
   %4 = transformer.activation quick_gelu %x : tensor<?x3xf32>
   %5 = transformer.activation tanh %x : tensor<?x3xf32>
   return %0, %1, %2, %3, %4, %5 : tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>
+}
+
+// (3, 4, 0, 0): the mean of squares is 6.25; sqrt(6.25 + 2.75) = 3. The same as a sum.
+// CHECK-LABEL: @rms_norm
+// CHECK-NEXT: [1, 4]
+// CHECK-NEXT: {{^}}1 2.66666667 0 0{{$}}
+// CHECK-NEXT: [1, 4]
+// CHECK-NEXT: {{^}}1.2 3.2 0 0{{$}}
+// CHECK-NEXT: [1, 4]
+// CHECK-NEXT: {{^}}3 4 0 0{{$}}
+func.func @rms_norm(%x: tensor<?x4xf32> {test.value = dense<[[3.0, 4.0, 0.0, 0.0]]> : tensor<1x4xf32>},
+                    %y: tensor<?x4xf32> {test.value = dense<[[1.0, 1.0, 2.0, 0.0]]> : tensor<1x4xf32>},
+                    %r: tensor<?x4xf32> {test.value = dense<[[2.0, 3.0, -2.0, 0.0]]> : tensor<1x4xf32>},
+                    %g: tensor<4xf32> {test.value = dense<[1.0, 2.0, 1.0, 1.0]> : tensor<4xf32>}) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
+  %0 = transformer.rms_norm %x, %g norm<eps = 2.75> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+  %1, %sum = transformer.residual_rms_norm %y, %r, %g norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  return %0, %1, %sum : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
 }

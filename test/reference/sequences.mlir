@@ -60,7 +60,7 @@ func.func @empty(%ids: tensor<?x?xi64> {test.value = dense<[[7, 8]]> : tensor<1x
                  %table: tensor<9x2xf32> {test.value = dense<1.0> : tensor<9x2xf32>}) -> (tensor<?xi64>, tensor<?x2xf32>) {
   %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
   %e = transformer.embedding %i, %table : tensor<?xi64>, tensor<9x2xf32> -> tensor<?x2xf32>
-  %a = transformer.attention %e, %e, %e sequences(%seq) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32> -> tensor<?x2xf32>
+  %a = transformer.attention %e, %e, %e sequences(%seq, %seq) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x2xf32>, tensor<?x2xf32>, tensor<?x2xf32> -> tensor<?x2xf32>
   %y = transformer.first_token %a, %seq : tensor<?x2xf32> -> tensor<?x2xf32>
   return %i, %y : tensor<?xi64>, tensor<?x2xf32>
 }

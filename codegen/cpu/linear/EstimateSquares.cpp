@@ -68,7 +68,9 @@ private:
         .Case([&](linalg::GenericOp op) { return ofElementwise(op); })
         .Case([&](tensor::ExtractSliceOp op) { return ofColumns(op); })
         .Case([&](tensor::CastOp op) { return momentsOf(op.getSource()); })
-        .Case([&](kernel::AttentionOp op) { return momentsOf(op.getV()); })
+        .Case([&](kernel::AttentionOp op) {
+          return rows == op->getResult(0) ? momentsOf(op.getV()) : Moments();
+        })
         .Case([&](kernel::FirstTokenOp op) { return momentsOf(op.getX()); })
         .Case([](cpu::EstimatedOp op) { return Moments{op.getSquares(), {}}; })
         .Case([&](func::CallOp op) { return ofCall(op, cast<OpResult>(rows).getResultNumber()); })

@@ -17,6 +17,7 @@
 #include "codegen/cpu/nests/Rows.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -25,11 +26,12 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
     : b(b), heads(op.getNumHeads()), kvHeads(op.getNumKvHeads()),
       headDim(rowWidth(op.getQ()) / heads), tileRows(b.target.tileRows()),
       vectors(b.target.tileVectors()), panelColumns(b.target.panelColumns()),
-      causal(op.getCausal()), cross(op.getCuQueries() != op.getCuKeys()),
-      scale(op.getScale().convertToDouble()), q(op.getQ()), k(op.getK()), v(op.getV()),
-      queryOffsets(op.getCuQueries()), keyOffsets(op.getCuKeys()),
+      causal(op.getOptions().getCausal()), cross(op.getCuQueries() != op.getCuKeys()),
+      window(op.getOptions().getWindow()), scale(op.getScale().convertToDouble()), q(op.getQ()),
+      k(op.getK()), v(op.getV()), queryOffsets(op.getCuQueries()), keyOffsets(op.getCuKeys()),
       scaleFactor(op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front()),
-      out(op.getOuts()[0]) {
+      bias(op.getPositionBias()), out(op.getOuts()[0]),
+      logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()) {
   // The strip takes at most half of the first-level cache, packed keys an
   // eighth of the second.
   auto bytes = static_cast<int64_t>(sizeof(float));
@@ -52,7 +54,7 @@ void AttentionNest::emit() {
   if (scaleFactor)
     factor = b.mulf(factor, scaleFactor);
   auto [work, amounts] =
-      attentionWork(b, {heads, kvHeads, headDim, causal, cross, queryOffsets, keyOffsets});
+      attentionWork(b, {heads, kvHeads, headDim, causal, cross, window, queryOffsets, keyOffsets});
   b.parallel(work, amounts, b.mul(count, heads), [&](Value task) {
     Place place;
     place.keyPanels = b.stackBuffer({keyBlock / panelColumns, headDim, panelColumns});
@@ -65,6 +67,7 @@ void AttentionNest::emit() {
     Value chunk = b.div(task, heads), head = b.rem(task, b.index(heads));
     if (causal) // the long ones first
       chunk = b.sub(b.sub(count, b.index(1)), chunk);
+    place.head = head;
     place.column = b.mul(head, headDim);
     place.kvColumn = b.mul(b.div(head, heads / kvHeads), headDim);
     Value sequence = b.findSegment(batch, chunk, [&](Value s) { return firstChunk(s); });
@@ -75,23 +78,29 @@ void AttentionNest::emit() {
     place.first = b.mul(b.sub(chunk, firstChunk(sequence)), queryChunk);
     Value queries = b.sub(b.load(queryOffsets, next), place.queryRow);
     place.end = b.min(queries, b.add(place.first, queryChunk));
+    if (cross && (!seesAll() || bias)) // positions are counted from the end of the keys
+      place.shift = b.sub(place.keys, queries);
     b.ifThen(b.lt(place.first, place.end), [&] { emitChunk(place); });
   });
 }
 
 void AttentionNest::emitChunk(Place &place) {
   Value zero = b.index(0);
-  if (cross)
-    b.ifThen(b.eq(place.keys, zero), [&] {
-      b.forEach(place.first, place.end, 1, [&](Value row) {
-        Value to = b.add(place.queryRow, row);
-        for (int64_t d = 0; d < headDim; d += b.lanes())
-          b.storeVector(b.splat(0), out, {to, b.add(place.column, d)},
-                        std::min(b.lanes(), headDim - d));
-      });
-    });
-  Value keys = causal ? b.min(place.keys, place.end) : place.keys;
-  b.forEach(zero, keys, keyBlock, [&](Value block) {
+  if (cross && !causal)
+    b.ifThen(b.eq(place.keys, zero), [&] { clearRows(place, place.first, place.end); });
+  if (cross && !seesAll()) {
+    Value seeing = b.max(place.first, b.min(place.end, blindQueries(place)));
+    clearRows(place, place.first, seeing);
+    place.first = seeing;
+  }
+  Value keys = place.keys, firstBlock = zero;
+  if (!seesAll())
+    keys = b.min(keys, endOfKeys(place, b.sub(place.end, b.index(1))));
+  if (place.shift && !seesAll()) // the last query may not see any, either
+    keys = b.select(b.lt(place.first, place.end), keys, zero);
+  if (window) // whole blocks: which keys are taken together depends on nothing else
+    firstBlock = b.mul(b.div(firstKey(place, place.first), keyBlock), keyBlock);
+  b.forEach(firstBlock, keys, keyBlock, [&](Value block) {
     place.block = block;
     place.blockKeys = b.min(b.sub(keys, block), b.index(keyBlock));
     place.blockPanels = b.ceilDiv(place.blockKeys, panelColumns);
@@ -100,6 +109,17 @@ void AttentionNest::emitChunk(Place &place) {
     place.keysToFetch = b.ceilDiv(place.blockKeys, tiles);
     packKeys(place);
     emitRowTiles(place);
+  });
+}
+
+void AttentionNest::clearRows(Place &place, Value first, Value end) {
+  b.forEach(first, end, 1, [&](Value row) {
+    Value to = b.add(place.queryRow, row);
+    for (int64_t d = 0; d < headDim; d += b.lanes())
+      b.storeVector(b.splat(0), out, {to, b.add(place.column, d)},
+                    std::min(b.lanes(), headDim - d));
+    if (logSumExp)
+      b.store(b.scalar(-std::numeric_limits<float>::infinity()), logSumExp, {to, place.head});
   });
 }
 

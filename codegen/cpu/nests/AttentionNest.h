@@ -19,15 +19,18 @@ struct AttentionNest {
   int64_t keyBlock;     // keys that are packed, and scored, at a time
   int64_t queryChunk;   // queries of a task, whole tiles
   bool causal, cross;
+  int64_t window; // 0: none
   double scale;
-  Value q, k, v, queryOffsets, keyOffsets, scaleFactor, out;
+  Value q, k, v, queryOffsets, keyOffsets, scaleFactor, bias, out;
+  Value logSumExp; // null: not asked for
 
   void emit();
 
 private:
   /// Where a task works: rows of a sequence, columns of a head; and its memory.
   struct Place {
-    Value queryRow, keyRow, keys, column, kvColumn;
+    Value queryRow, keyRow, keys, head, column, kvColumn;
+    Value shift;            // from a query's row to its position; null: 0
     Value first, end;       // the task's queries, counted from queryRow
     Value keyPanels;        // [keyBlock / NR, headDim, NR]
     Value strip;            // [tileRows, keyBlock] scores, then probabilities
@@ -54,6 +57,21 @@ private:
 
   // Attention.cpp
   void emitChunk(Place &place);
+  /// Zeros for the queries `first .. end - 1`, which see no key.
+  void clearRows(Place &place, Value first, Value end);
+
+  // AttentionMask.cpp: which keys a query sees, counted from keyRow, for one that
+  // sees some.
+  /// Where the query stands among the keys.
+  Value position(Place &place, Value row) { return place.shift ? b.add(row, place.shift) : row; }
+  Value firstKey(Place &place, Value row); // with a window
+  Value endOfKeys(Place &place, Value row);
+  bool seesAll() const { return !causal && !window; }
+  /// How many queries at the start of the sequence see no key; needs a shift.
+  Value blindQueries(Place &place);
+  Values maskScores(Values scores, Place &place, Tile &tile, Value firstKey, Value keysLeft);
+  /// Scores plus position_bias, of the keys from `firstKey`.
+  Values addBias(Values scores, Place &place, Tile &tile, Value firstKey);
 
   // AttentionPack.cpp
   void packKeys(Place &place);
@@ -67,7 +85,6 @@ private:
   void prefetchNextHead(Place &place, Tile &tile, Value panel, Value panels);
   /// Scores of the block's panels into the strip; their maxima, a vector a row.
   Values emitScores(Place &place, Tile &tile, Value panels);
-  Values maskScores(Values scores, Place &place, Tile &tile, Value firstKey, Value keysLeft);
   /// The strip's scores to probabilities; their sums, a vector a row.
   Values emitProbabilities(Place &place, Tile &tile, Value panels, ValueRange shift);
   /// out = (alpha out + P V) inverse, without the first term in the first block.

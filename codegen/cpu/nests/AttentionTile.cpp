@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
 #include "codegen/cpu/nests/VectorMath.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -68,11 +69,19 @@ void AttentionNest::emitRowTiles(Place &place) {
       Value last = b.sub(place.end, b.index(1));
       for (int64_t i = 0; i < rows; ++i)
         tile.row.push_back(b.min(b.add(start, i), last));
-      Value keys = causal ? b.add(tile.row.back(), 1) : place.keys;
+      Value keys = endOfKeys(place, tile.row.back());
       tile.keys = b.min(b.sub(keys, place.block), b.index(keyBlock));
       tile.isLast = b.le(b.sub(keys, place.block), b.index(keyBlock));
-      if (causal) // the block may begin behind the tile's last row
-        b.ifThen(b.lt(place.block, keys), [&] { emitTile(place, tile); });
+      Value needed; // the block may begin behind the tile's last row
+      if (!seesAll())
+        needed = b.lt(place.block, keys);
+      if (window) { // or end before its first one
+        Value first = firstKey(place, start);
+        needed = b.both(needed, b.lt(first, b.add(place.block, keyBlock)));
+        place.isFirst = b.le(place.block, first);
+      }
+      if (needed)
+        b.ifThen(needed, [&] { emitTile(place, tile); });
       else
         emitTile(place, tile);
       scf::YieldOp::create(b);
@@ -145,6 +154,13 @@ void AttentionNest::emitTile(Place &place, Tile &tile) {
     inverse.push_back(b.broadcast(b.select(tile.isLast, b.divf(one, sum), one)));
     b.store(maximum[i], place.maxima, b.add(local, i));
     b.store(sum, place.sums, b.add(local, i));
+    if (logSumExp)
+      b.ifThen(tile.isLast, [&] {
+        constexpr double ln2 = 0.6931471805599453; // maxima are logarithms to the base of 2
+        Value logarithm = math::LogOp::create(b, sum);
+        b.store(emitFma(b, maximum[i], b.scalar(ln2), logarithm), logSumExp,
+                {b.add(place.queryRow, tile.row[i]), place.head});
+      });
   }
   emitOutput(place, tile, alpha, inverse);
 }
@@ -152,59 +168,33 @@ void AttentionNest::emitTile(Place &place, Tile &tile) {
 Values AttentionNest::emitScores(Place &place, Tile &tile, Value panels) {
   constexpr float lowest = -std::numeric_limits<float>::infinity();
   int64_t lanes = b.lanes(), rows = tile.rows;
-  return b.loop(
-      b.index(0), panels, 1, Values(rows, b.splat(lowest)), [&](Value panel, ValueRange args) {
-        prefetchNextHead(place, tile, panel, panels);
-        Values scores(rows * vectors, b.splat(0));
-        scores = unrolledLoop(b, headDim, scores, [&](Value d, Values &s) {
-          Values keys;
-          for (int64_t j = 0; j < vectors; ++j)
-            keys.push_back(b.loadVector(place.keyPanels, {panel, d, b.index(j * lanes)}));
-          for (int64_t i = 0; i < rows; ++i) {
-            Value x = b.broadcast(b.load(place.queries, {b.index(i), d}));
-            for (int64_t j = 0; j < vectors; ++j)
-              s[i * vectors + j] = emitFma(b, x, keys[j], s[i * vectors + j]);
-          }
-        });
-        Value column = b.mul(panel, panelColumns);
-        scores =
-            maskScores(scores, place, tile, b.add(place.block, column), b.sub(tile.keys, column));
-        Values best(args);
-        for (int64_t i = 0; i < rows; ++i)
-          for (int64_t j = 0; j < vectors; ++j) {
-            Value s = scores[i * vectors + j];
-            b.storeVector(s, place.strip, {b.index(i), b.add(column, j * lanes)});
-            best[i] = emitMax(b, best[i], s);
-          }
-        return best;
-      });
-}
-
-/// Minus infinity where a row has no key: behind the sequence and, causal,
-/// behind the row's own position.
-Values AttentionNest::maskScores(Values scores, Place &place, Tile &tile, Value firstKey,
-                                 Value keysLeft) {
-  // To the tile's first row.
-  Value visible = causal ? b.sub(b.add(tile.start, 1), firstKey) : keysLeft;
-  Value needed = b.compare(arith::CmpIPredicate::slt, visible, b.index(panelColumns));
-  SmallVector<Type> types(scores.size(), b.vectorType());
-  return b.ifElse(
-      needed, types,
-      [&] {
-        Value nothing = b.splat(-std::numeric_limits<float>::infinity());
-        Values masked(scores);
-        for (int64_t j = 0; j < vectors; ++j) {
-          Value inside = b.lanesBelow(visible, j * b.lanes());
-          for (int64_t i = 0; i < tile.rows; ++i) {
-            if (causal)
-              inside = b.lanesBelow(b.sub(b.add(tile.row[i], 1), firstKey), j * b.lanes());
-            Value &s = masked[i * vectors + j];
-            s = b.select(inside, s, nothing);
-          }
-        }
-        return masked;
-      },
-      [&] { return scores; });
+  return b.loop(b.index(0), panels, 1, Values(rows, b.splat(lowest)),
+                [&](Value panel, ValueRange args) {
+                  prefetchNextHead(place, tile, panel, panels);
+                  Values scores(rows * vectors, b.splat(0));
+                  scores = unrolledLoop(b, headDim, scores, [&](Value d, Values &s) {
+                    Values keys;
+                    for (int64_t j = 0; j < vectors; ++j)
+                      keys.push_back(b.loadVector(place.keyPanels, {panel, d, b.index(j * lanes)}));
+                    for (int64_t i = 0; i < rows; ++i) {
+                      Value x = b.broadcast(b.load(place.queries, {b.index(i), d}));
+                      for (int64_t j = 0; j < vectors; ++j)
+                        s[i * vectors + j] = emitFma(b, x, keys[j], s[i * vectors + j]);
+                    }
+                  });
+                  Value column = b.mul(panel, panelColumns), firstKey = b.add(place.block, column);
+                  if (bias)
+                    scores = addBias(scores, place, tile, firstKey);
+                  scores = maskScores(scores, place, tile, firstKey, b.sub(tile.keys, column));
+                  Values best(args);
+                  for (int64_t i = 0; i < rows; ++i)
+                    for (int64_t j = 0; j < vectors; ++j) {
+                      Value s = scores[i * vectors + j];
+                      b.storeVector(s, place.strip, {b.index(i), b.add(column, j * lanes)});
+                      best[i] = emitMax(b, best[i], s);
+                    }
+                  return best;
+                });
 }
 
 Values AttentionNest::emitProbabilities(Place &place, Tile &tile, Value panels, ValueRange shift) {

@@ -49,9 +49,8 @@ void transformer::emitEmbedding(Emit &b, kernel::EmbeddingOp op) {
       Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
         return b.addf(accumulator, element(column, lanes));
       });
-      NormOptions options{op.getNorm()[0], op.getNorm()[1], op.getEps().convertToDouble(),
-                          op.getUnbiased(), op.getEpsOutside()};
-      normalizeRow(b, width, sum, result, result, row, options);
+      normalizeRow(b, width, sum, result, result, row,
+                   {op.getNorm()[0], op.getNorm()[1], *op.getFormula()});
     });
   });
 }

@@ -46,6 +46,9 @@ public:
   Value ceilDiv(Value a, int64_t b) { return div(add(a, b - 1), b); }
   Value ceilDiv(Value a, Value b) { return arith::CeilDivUIOp::create(*this, a, b); }
   Value min(Value a, Value b) { return arith::MinUIOp::create(*this, a, b); }
+  Value max(Value a, Value b) { return arith::MaxUIOp::create(*this, a, b); }
+  /// Of an index that may be negative.
+  Value notNegative(Value a) { return arith::MaxSIOp::create(*this, a, index(0)); }
   Value lt(Value a, Value b) { return compare(arith::CmpIPredicate::ult, a, b); }
   Value le(Value a, Value b) { return compare(arith::CmpIPredicate::ule, a, b); }
   Value eq(Value a, Value b) { return compare(arith::CmpIPredicate::eq, a, b); }

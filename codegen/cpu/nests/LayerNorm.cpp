@@ -3,12 +3,14 @@
 // Three sweeps over a row that stays in the first-level cache: the sum (of
 // x + residual, which is stored on the way), the squares around the mean, the
 // result. The first sweep fetches the next row, which is otherwise waited for:
-// the sweeps behind it depend on each other and fill the reorder buffer.
+// the sweeps behind it depend on each other and fill the reorder buffer. A root
+// mean square takes two: the first one sums squares.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/VectorMath.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -18,15 +20,15 @@ void transformer::emitLayerNorm(Emit &b, kernel::LayerNormOp op) {
   Value residual = op.getResidual().empty() ? Value() : op.getResidual().front();
   Value sumOut = op.getOuts().size() > 1 ? op.getOuts()[1] : Value();
   int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
-  NormOptions options{op.getGamma(), op.getBeta(), op.getEps().convertToDouble(), op.getUnbiased(),
-                      op.getEpsOutside()};
+  NormInputs inputs{op.getGamma(), op.getBeta(), op.getNorm()};
   // Where the later sweeps find the row.
   Value stored = sumOut ? sumOut : residual ? result : Value();
   Value source = stored ? stored : x;
   Value rows = b.dim(x, 0);
   int64_t buffers = 1 + op.getResidual().size() + op.getOuts().size();
-  Work work = rowWork("layer_norm", "tokens", width, buffers, op.getGamma());
-  work.fixedBytes = 2 * rowBytes(width); // gamma and beta
+  Work work =
+      rowWork(op.getRms() ? "rms_norm" : "layer_norm", "tokens", width, buffers, op.getGamma());
+  work.fixedBytes = (op.getRms() ? 1 : 2) * rowBytes(width); // gamma and beta
   b.parallel(work, rows, b.ceilDiv(rows, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, rows);
     b.forEach(lower, upper, 1, [&](Value row) {
@@ -40,9 +42,12 @@ void transformer::emitLayerNorm(Emit &b, kernel::LayerNormOp op) {
           v = b.addf(v, b.loadVector(residual, {row, column}, lanes));
         if (stored)
           b.storeVector(v, stored, {row, column}, lanes);
-        return b.addf(accumulator, v);
+        return op.getRms() ? emitFma(b, v, v, accumulator) : b.addf(accumulator, v);
       });
-      normalizeRow(b, width, sum, source, result, row, options);
+      if (op.getRms())
+        divideRow(b, width, sum, source, result, row, inputs);
+      else
+        normalizeRow(b, width, sum, source, result, row, inputs);
     });
   });
 }

@@ -17,6 +17,8 @@ void emitEmbedding(Emit &b, kernel::EmbeddingOp op);
 void emitLayerNorm(Emit &b, kernel::LayerNormOp op);
 void emitAttention(Emit &b, kernel::AttentionOp op);
 void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
+void emitRotaryTable(Emit &b, kernel::RotaryTableOp op);
+void emitRotaryEmbedding(Emit &b, kernel::RotaryEmbeddingOp op);
 void emitPackWeight(Emit &b, cpu::PackWeightOp op);
 void emitSampleSquares(Emit &b, cpu::SampleSquaresOp op);
 void emitWinogradScales(Emit &b, cpu::WinogradScalesOp op);

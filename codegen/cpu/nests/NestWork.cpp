@@ -14,8 +14,15 @@ Work transformer::rowWork(StringRef label, StringRef amount, int64_t width, int6
   return work;
 }
 
+/// 1 + 2 + ... + n, of which none is more than `most`.
+static Value sumUpTo(Emit &b, Value n, int64_t most) {
+  Value low = b.min(n, b.index(most));
+  Value triangle = b.div(b.mul(low, b.add(low, 1)), 2);
+  return b.add(triangle, b.mul(b.sub(n, low), b.index(most)));
+}
+
 /// The sum over sequences of queries * keys; when causal, the last query sees
-/// all keys, each one before it one less.
+/// all keys, each one before it one less; with a window no more than it holds.
 static Value countPairs(Emit &b, const AttentionSizes &sizes) {
   Value zero = b.index(0), batch = b.sub(b.dim(sizes.queryOffsets, 0), b.index(1));
   auto rows = [&](Value offsets, Value sequence) {
@@ -23,9 +30,20 @@ static Value countPairs(Emit &b, const AttentionSizes &sizes) {
   };
   Values total = b.loop(zero, batch, 1, zero, [&](Value sequence, ValueRange sum) {
     Value queries = rows(sizes.queryOffsets, sequence);
-    Value pairs = b.mul(queries, rows(sizes.keyOffsets, sequence));
-    if (sizes.causal)
-      pairs = b.sub(pairs, b.div(b.mul(queries, b.sub(queries, b.index(1))), 2));
+    Value keys = rows(sizes.keyOffsets, sequence);
+    if (sizes.cross && (sizes.causal || sizes.window)) // those before the first key see none
+      queries = b.min(queries, keys);
+    Value pairs;
+    if (int64_t window = sizes.window) {
+      pairs = b.sub(sumUpTo(b, keys, window), sumUpTo(b, b.sub(keys, queries), window));
+      if (!sizes.causal) // and as many keys behind it
+        pairs = b.sub(b.add(pairs, sumUpTo(b, queries, window - 1)),
+                      b.min(queries, b.index(window - 1)));
+    } else {
+      pairs = b.mul(queries, keys);
+      if (sizes.causal)
+        pairs = b.sub(pairs, b.div(b.mul(queries, b.sub(queries, b.index(1))), 2));
+    }
     return Values{b.add(sum[0], pairs)};
   });
   return total.front();
@@ -40,6 +58,8 @@ std::pair<Work, Values> transformer::attentionWork(Emit &b, const AttentionSizes
     work.sizes += " kv_heads=" + std::to_string(sizes.kvHeads);
   if (sizes.causal)
     work.sizes += " causal";
+  if (sizes.window)
+    work.sizes += " window=" + std::to_string(sizes.window);
   auto last = [&](Value offsets) { return b.load(offsets, b.sub(b.dim(offsets, 0), b.index(1))); };
   Values amounts;
   auto add = [&](Amount amount, Value value) {

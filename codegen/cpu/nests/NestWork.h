@@ -17,6 +17,7 @@ Work rowWork(StringRef label, StringRef amount, int64_t width, int64_t rows, Val
 struct AttentionSizes {
   int64_t heads, kvHeads, headDim;
   bool causal, cross;
+  int64_t window;                 // 0: none
   Value queryOffsets, keyOffsets; // [batch + 1], index
 };
 

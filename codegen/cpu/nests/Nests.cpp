@@ -47,6 +47,8 @@ LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr targ
             .Case([&](kernel::LayerNormOp o) { return emitLayerNorm(b, o), success(); })
             .Case([&](kernel::AttentionOp o) { return emitAttention(b, o), success(); })
             .Case([&](kernel::SinusoidalTableOp o) { return emitSinusoidalTable(b, o), success(); })
+            .Case([&](kernel::RotaryTableOp o) { return emitRotaryTable(b, o), success(); })
+            .Case([&](kernel::RotaryEmbeddingOp o) { return emitRotaryEmbedding(b, o), success(); })
             .Case([&](cpu::PackWeightOp o) { return emitPackWeight(b, o), success(); })
             .Case([&](cpu::SampleSquaresOp o) { return emitSampleSquares(b, o), success(); })
             .Case([&](cpu::WinogradScalesOp o) { return emitWinogradScales(b, o), success(); })

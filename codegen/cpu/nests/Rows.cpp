@@ -59,8 +59,29 @@ void transformer::zeroRow(Emit &b, int64_t width, Value result, ValueRange to) {
   });
 }
 
+/// One over what a row is divided by, as a vector; `variance` is its variance, or
+/// the mean of its squares.
+static Value inverseDeviation(Emit &b, Value variance, NormAttr norm) {
+  Value eps = b.scalar(norm.getEps().convertToDouble());
+  Value deviation = norm.getEpsOutside()
+                        ? b.addf(math::SqrtOp::create(b, variance), eps)
+                        : math::SqrtOp::create(b, b.addf(variance, eps)).getResult();
+  return b.broadcast(b.divf(b.scalar(1), deviation));
+}
+
+void transformer::divideRow(Emit &b, int64_t width, Value squares, Value source, Value result,
+                            Value row, const NormInputs &inputs) {
+  Value inverse = inverseDeviation(b, b.divf(squares, b.scalar(width)), inputs.norm);
+  sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+    Value x = b.loadVector(source, {row, column}, lanes);
+    Value gamma = b.loadVector(inputs.gamma, column, lanes);
+    b.storeVector(b.mulf(b.mulf(x, inverse), gamma), result, {row, column}, lanes);
+    return Value();
+  });
+}
+
 void transformer::normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result,
-                               Value row, const NormOptions &options) {
+                               Value row, const NormInputs &inputs) {
   Value mean = b.broadcast(b.divf(sum, b.scalar(width)));
   Value squares = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
     Value d = b.subf(b.loadVector(source, {row, column}, lanes), mean);
@@ -68,15 +89,12 @@ void transformer::normalizeRow(Emit &b, int64_t width, Value sum, Value source, 
       d = b.select(b.lanesBelow(lanes), d, b.splat(0));
     return emitFma(b, d, d, accumulator);
   });
-  Value variance = b.divf(squares, b.scalar(options.unbiased ? width - 1 : width));
-  Value eps = b.scalar(options.eps);
-  Value deviation = options.epsOutside ? b.addf(math::SqrtOp::create(b, variance), eps)
-                                       : math::SqrtOp::create(b, b.addf(variance, eps)).getResult();
-  Value inverse = b.broadcast(b.divf(b.scalar(1), deviation));
+  Value variance = b.divf(squares, b.scalar(inputs.norm.getUnbiased() ? width - 1 : width));
+  Value inverse = inverseDeviation(b, variance, inputs.norm);
   sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
     Value d = b.subf(b.loadVector(source, {row, column}, lanes), mean);
-    Value gamma = b.loadVector(options.gamma, column, lanes);
-    Value beta = b.loadVector(options.beta, column, lanes);
+    Value gamma = b.loadVector(inputs.gamma, column, lanes);
+    Value beta = b.loadVector(inputs.beta, column, lanes);
     b.storeVector(emitFma(b, b.mulf(d, inverse), gamma, beta), result, {row, column}, lanes);
     return Value();
   });

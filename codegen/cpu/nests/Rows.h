@@ -25,17 +25,21 @@ Value sumRow(Emit &b, int64_t width,
 void copyRow(Emit &b, int64_t width, Value source, ValueRange from, Value result, ValueRange to);
 void zeroRow(Emit &b, int64_t width, Value result, ValueRange to);
 
-/// What a layer norm is given beside its rows.
-struct NormOptions {
+/// What a norm is given beside its rows; beta is null for an RMS norm.
+struct NormInputs {
   Value gamma, beta;
-  double eps;
-  bool unbiased, epsOutside;
+  NormAttr norm;
 };
 
 /// Normalises `source[row]` into `result[row]` (may be one buffer); `sum` is the
 /// sum of the row's elements.
 void normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result, Value row,
-                  const NormOptions &options);
+                  const NormInputs &inputs);
+
+/// Divides `source[row]` by its root mean square; `squares` is the sum of the
+/// squares of the row's elements.
+void divideRow(Emit &b, int64_t width, Value squares, Value source, Value result, Value row,
+               const NormInputs &inputs);
 
 /// `[lower, upper)` of the items of a task when `count` items are cut into
 /// tasks of `size`.

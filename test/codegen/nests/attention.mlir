@@ -27,7 +27,7 @@ memref.global constant @memory_cu : memref<4xindex> = dense<[0, 0, 2, 4]>
 // CHECK-NEXT: transformer_kernel.work "attention 1x2" "sequences={} tokens={} pairs={} heads=1 head_dim=2 causal"(%{{.*}}, %{{.*}}, %[[PAIRS]]) {bytes = array<i64: 0, 32, 0>, fixed_bytes = 0 : i64, flops = array<i64: 0, 0, 8>}
 func.func @causal(%q: memref<4x2xf32>, %v: memref<4x2xf32>, %cu: memref<4xindex>, %y: memref<4x2xf32>) {
   transformer_kernel.attention ins(%q, %v, %v, %cu, %cu) outs(%y)
-    {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64, causal}
+    options<causal> {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
     : (memref<4x2xf32>, memref<4x2xf32>, memref<4x2xf32>, memref<4xindex>, memref<4xindex>, memref<4x2xf32>) -> ()
   return
 }

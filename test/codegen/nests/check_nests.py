@@ -45,7 +45,7 @@ def norm_text(name, width, options, residual, total):
     rows, vector = f"memref<?x{width}xf32>", f"memref<{width}xf32>"
     return f"""
 func.func @{name}(%x: {rows}, %r: {rows}, %g: {vector}, %b: {vector}, %y: {rows}, %s: {rows}) {{
-  "transformer_kernel.layer_norm"(%x, {"%r, " * residual}%g, %b, %y{", %s" * total}) <{{{options}, operandSegmentSizes = array<i32: 1, {int(residual)}, 1, 1, {1 + total}>}}>
+  "transformer_kernel.layer_norm"(%x, {"%r, " * residual}%g, %b, %y{", %s" * total}) <{{norm = #transformer.norm<{options}>, operandSegmentSizes = array<i32: 1, {int(residual)}, 1, 1, {1 + total}>}}>
     : ({rows}, {(rows + ", ") * residual}{vector}, {vector}, {rows}{(", " + rows) * total}) -> ()
   return
 }}"""
@@ -56,7 +56,7 @@ def check_norm():
     for i, width in enumerate([1, 3, 5, 8, 16, 33, 48, 64, 100, 768, 1030]):
         residual, total = i % 3 > 0, i % 3 == 2
         unbiased, outside = i % 2 == 1, i % 4 == 1
-        options = "eps = 1.0e-5 : f64" + ", unbiased" * unbiased + ", eps_outside" * outside
+        options = "eps = 1.0e-5" + ", unbiased" * unbiased + ", eps_outside" * outside
         cases.append((f"norm{width}", width, options, residual, total, unbiased, outside))
     library = nests.build("".join(norm_text(*c[:5]) for c in cases), arch)
     for name, width, _, residual, total, unbiased, outside in cases:
@@ -80,6 +80,31 @@ def check_norm():
             check(f"layer_norm {width} rows {rows}", bool(ok), f"error {error:.1e}")
 
 
+def check_rms_norm():
+    for i, width in enumerate([1, 5, 16, 33, 100, 768, 1030]):
+        residual, total = i % 3 > 0, i % 3 == 2
+        rows, vector = f"memref<?x{width}xf32>", f"memref<{width}xf32>"
+        text = f"""
+func.func @n(%x: {rows}, %r: {rows}, %g: {vector}, %y: {rows}, %s: {rows}) {{
+  transformer_kernel.layer_norm ins(%x{" residual(%r)" * residual}, %g) outs(%y{", %s" * total}) norm<eps = 1.0e-6> {{rms}}
+    : ({rows}, {(rows + ", ") * residual}{vector}, {rows}{(", " + rows) * total}) -> ()
+  return
+}}"""
+        function = nests.build(text, arch)["n"]
+        for count in (0, 1, 37):
+            x, r, g = normal(count, width) + 3, normal(count, width), normal(width)
+            y, s = garbage(count, width), garbage(count, width)
+            nests.call(function, x, r, g, y, s)
+            summed = (x + r if residual else x).astype(np.float64)
+            want = summed / np.sqrt((summed**2).mean(1, keepdims=True) + 1e-6) * g
+            error = np.abs(y - want).max(initial=0)
+            ok = error < 2e-6 and (not total or np.array_equal(s, x + r))
+            alias = x.copy()
+            nests.call(function, alias, r, g, alias, s)
+            ok &= np.array_equal(alias, y)
+            check(f"rms_norm {width} rows {count}", bool(ok), f"error {error:.1e}")
+
+
 def check_embedding():
     for width, count, norm in ((5, 1, False), (16, 2, False), (100, 3, True), (768, 3, True)):
         rows, table, vector = f"memref<?x{width}xf32>", f"memref<50x{width}xf32>", f"memref<{width}xf32>"
@@ -88,7 +113,7 @@ def check_embedding():
         text = f"""
 func.func @e({", ".join(f"%i{i}: memref<?xi64>, %t{i}: {table}" for i in names)}, %g: {vector}, %b: {vector}, %y: {rows}) {{
   transformer_kernel.embedding ids({", ".join(f"%i{i}" for i in names)}) tables({", ".join(f"%t{i}" for i in names)})
-    {"norm(%g, %b)" if norm else ""} outs(%y) {{scales = array<f64: {", ".join(map(str, scales))}>, eps = 1.0e-12 : f64}}
+    {"norm(%g, %b) <eps = 1.0e-12>" if norm else ""} outs(%y) {{scales = array<f64: {", ".join(map(str, scales))}>}}
     : ({", ".join(["memref<?xi64>"] * count + [table] * count + [vector] * (2 * norm) + [rows])}) -> ()
   return
 }}"""
@@ -194,29 +219,76 @@ func.func @s{width}{layout}(%y: memref<?x{width}xf32>) {{
             check(f"sinusoidal_table {width} {layout}", error <= 0.501, f"{error:.3f} ulp")
 
 
+# Rotary embedding ------------------------------------------------------------
+
+
+def check_rotary():
+    for heads, dim, rotated, given in ((2, 8, 8, False), (3, 20, 20, True), (1, 64, 64, False), (4, 32, 10, False)):
+        half, width = rotated // 2, heads * dim
+        rows, table = f"memref<?x{width}xf32, strided<[{width + 3}, 1]>>", f"memref<?x{rotated}xf32>"
+        text = f"""
+func.func @t(%p: memref<?xi64>, %f: memref<{half}xf32>, %t: {table}) {{
+  transformer_kernel.rotary_table ins(%p {"frequencies %f" if given else ""}) outs(%t) {{theta = 500.0 : f64}}
+    : (memref<?xi64>, {f"memref<{half}xf32>, " * given}{table}) -> ()
+  return
+}}
+func.func @r(%x: {rows}, %t: {table}, %y: {rows}) {{
+  transformer_kernel.rotary_embedding ins(%x, %t) outs(%y) {{num_heads = {heads} : i64}} : ({rows}, {table}, {rows}) -> ()
+  return
+}}"""
+        library = nests.build(text, arch)
+        for tokens in (0, 1, 53):
+            positions, frequencies = random.integers(0, 3000, tokens), normal(half)
+            made, x, y = garbage(tokens, rotated), normal(tokens, width + 3)[:, :width], garbage(tokens, width + 3)[:, :width]
+            nests.call(library["t"], positions, frequencies, made)
+            f = frequencies.astype(np.float64) if given else 500.0 ** (-2.0 * np.arange(half) / rotated)
+            angle = positions[:, None] * f
+            want = np.concatenate([np.cos(angle), np.sin(angle)], 1)
+            ok = np.abs(made - want).max(initial=0) < 7e-8
+            nests.call(library["r"], x, made, y)
+            h = x.astype(np.float64).reshape(tokens, heads, dim)
+            c, s, a, b = np.cos(angle)[:, None], np.sin(angle)[:, None], h[..., :half], h[..., half:rotated]
+            exact = np.concatenate([a * c - b * s, b * c + a * s, h[..., rotated:]], 2).reshape(tokens, width)
+            ok &= np.abs(y - exact).max(initial=0) < 2e-6
+            alias = np.concatenate([x, garbage(tokens, 3)], 1)
+            nests.call(library["r"], alias[:, :width], made, alias[:, :width])
+            ok &= np.array_equal(alias[:, :width], y)
+            check(f"rotary {heads}x{dim} of {rotated}, {tokens} tokens", bool(ok))
+
+
 # Attention -------------------------------------------------------------------
 
 
-def attention_text(heads, groups, dim, causal, cross, factor, stride, scale):
+def attention_text(heads, groups, dim, options, cross, factor, bias, stride, scale):
     strided = f"strided<[{stride}, 1], offset: ?>"
     q, kv = f"memref<?x{heads * dim}xf32, {strided}>", f"memref<?x{groups * dim}xf32, {strided}>"
-    out = f"memref<?x{heads * dim}xf32>"
+    out, sums = f"memref<?x{heads * dim}xf32>", f"memref<?x{heads}xf32>"
     keys = "%ck" if cross else "%cq"
+    table = f"memref<{heads}x{BIAS}xf32>" if bias != "slopes" else f"memref<{heads}xf32>"
+    more = bool(options not in ("", "causal") or bias) # log_sum_exp too
     return f"""
-func.func @a(%q: {q}, %k: {kv}, %v: {kv}, %cq: memref<?xindex>, %ck: memref<?xindex>, %f: f32, %o: {out}) {{
-  transformer_kernel.attention ins(%q, %k, %v, %cq, {keys} {", scale_factor %f" if factor else ""}) outs(%o)
-    {{num_heads = {heads} : i64, num_kv_heads = {groups} : i64, scale = {scale} : f64{", causal" * causal}}}
-    : ({q}, {kv}, {kv}, memref<?xindex>, memref<?xindex>, {"f32, " * factor}{out}) -> ()
+func.func @a(%q: {q}, %k: {kv}, %v: {kv}, %cq: memref<?xindex>, %ck: memref<?xindex>, %f: f32, %b: {table}, %o: {out}, %s: {sums}) {{
+  transformer_kernel.attention ins(%q, %k, %v, %cq, {keys} {", scale_factor %f" if factor else ""}) {"position_bias(%b)" if bias else ""} outs(%o{", %s" * more})
+    {f"options<{options}>" if options else ""} {{num_heads = {heads} : i64, num_kv_heads = {groups} : i64, scale = {scale} : f64}}
+    : ({q}, {kv}, {kv}, memref<?xindex>, memref<?xindex>, {"f32, " * factor}{f"{table}, " if bias else ""}{out}{f", {sums}" * more}) -> ()
   return
 }}"""
 
 
+BIAS = 41  # columns of a table of biases
+
+
 class Attention:
-    def __init__(self, heads, groups, dim, causal, cross, factor, scale):
-        self.heads, self.groups, self.dim, self.causal, self.cross = heads, groups, dim, causal, cross
+    def __init__(self, heads, groups, dim, scale, causal=False, window=0, cross=False, factor=False, bias=None):
+        self.heads, self.groups, self.dim, self.causal, self.window, self.cross = heads, groups, dim, causal, window, cross
         self.stride = (heads + 2 * groups) * dim + 3
         self.scale, self.factor = scale, 0.7 if factor else 1.0
-        self.function = nests.build(attention_text(heads, groups, dim, causal, cross, factor, self.stride, scale), arch)["a"]
+        options = ", ".join(["causal"] * causal + [f"window = {window}"] * bool(window))
+        self.sums = window > 0 or bias is not None
+        self.slopes = bias == "slopes"
+        self.bias = np.abs(normal(heads)) * np.float32(0.1) if self.slopes else normal(heads, BIAS)
+        self.biased = bias is not None
+        self.function = nests.build(attention_text(heads, groups, dim, options, cross, factor, bias, self.stride, scale), arch)["a"]
 
     def rows(self, count):
         """Rows with 3 columns of garbage behind q, k and v."""
@@ -230,18 +302,33 @@ class Attention:
         return view[:, :h], view[:, h : h + g], view[:, h + g : h + 2 * g]
 
     def __call__(self, rows, memory, query_lengths, key_lengths):
+        """The result and behind it, where it is made, log_sum_exp."""
         q = self.columns(rows)[0]
         k, v = self.columns(memory)[1:]
         cq, ck = offsets(query_lengths), offsets(key_lengths)
-        out = garbage(len(rows), self.heads * self.dim)
-        nests.call(self.function, q, k, v, cq, ck, self.factor, out)
-        return out
+        out, sums = garbage(len(rows), self.heads * self.dim), garbage(len(rows), self.heads)
+        nests.call(self.function, q, k, v, cq, ck, self.factor, self.bias, out, sums)
+        return np.concatenate([out, sums], 1) if self.sums else out
+
+    def scores(self, scores, head):
+        """Scores of one head of one sequence, masked and biased."""
+        queries, keys = scores.shape
+        distance = np.arange(keys)[None, :] - (np.arange(queries) + keys - queries)[:, None]
+        if self.biased and self.slopes:
+            scores = scores - self.bias[head].astype(scores.dtype) * np.abs(distance)
+        elif self.biased:
+            scores = scores + self.bias[head].astype(scores.dtype)[np.clip(distance + BIAS // 2, 0, BIAS - 1)]
+        seen = distance <= 0 if self.causal else np.full(distance.shape, True)
+        if self.window:
+            seen = seen & (np.abs(distance) < self.window)
+        return np.where(seen, scores, -np.inf), seen.any(1)
 
     def exact(self, rows, memory, query_lengths, key_lengths, real=np.float64):
         q = self.columns(rows)[0].astype(real)
         k, v = (x.astype(real) for x in self.columns(memory)[1:])
         cq, ck = offsets(query_lengths), offsets(key_lengths)
         out = np.zeros((len(rows), self.heads * self.dim), real)
+        sums = np.full((len(rows), self.heads), -np.inf, real)
         for b in range(len(query_lengths)):
             for h in range(self.heads):
                 g = h // (self.heads // self.groups)
@@ -249,44 +336,77 @@ class Attention:
                 if not key_lengths[b] or not query_lengths[b]:
                     continue
                 s = q[cq[b] : cq[b + 1], c] @ k[ck[b] : ck[b + 1], cg].T * real(self.scale * self.factor)
-                if self.causal:
-                    s[np.triu_indices(len(s), 1)] = -np.inf
-                p = np.exp(s - s.max(1, keepdims=True))
-                out[cq[b] : cq[b + 1], c] = p @ v[ck[b] : ck[b + 1], cg] / p.sum(1, keepdims=True)
-        return out
+                s, some = self.scores(s, h)
+                largest = np.where(some, s.max(1), 0)[:, None]
+                p = np.exp(s - largest)
+                total = np.where(some, p.sum(1), 1)[:, None]
+                out[cq[b] : cq[b + 1], c] = p @ v[ck[b] : ck[b + 1], cg] / total
+                sums[cq[b] : cq[b + 1], h] = np.where(some, (largest + np.log(total))[:, 0], -np.inf)
+        return np.concatenate([out, sums], 1) if self.sums else out
+
+
+MODES = {
+    "self": {}, "causal": {"causal": True}, "cross": {"cross": True},
+    "causal cross": {"causal": True, "cross": True},
+    "window": {"window": 9}, "causal window": {"causal": True, "window": 70},
+    "causal window cross": {"causal": True, "window": 3, "cross": True}, "window cross": {"window": 20, "cross": True},
+    "bias": {"bias": "table"}, "causal bias cross": {"bias": "table", "causal": True, "cross": True},
+    "slopes": {"bias": "slopes", "causal": True}, "slopes window cross": {"bias": "slopes", "window": 5, "cross": True},
+}
 
 
 def check_attention():
     shapes = [(2, 2, 5, 0.4), (2, 1, 8, 0.3), (3, 3, 12, 0.3), (4, 2, 16, -0.25), (2, 2, 64, 0.125), (1, 1, 80, 0.11), (2, 2, 128, 0.088)]
     for i, (heads, groups, dim, scale) in enumerate(shapes):
-        for mode in ("self", "causal", "cross"):
-            cross, factor = mode == "cross", i % 2 == 1
-            attention = Attention(heads, groups, dim, mode == "causal", cross, factor, scale)
+        for number, (mode, settings) in enumerate(MODES.items()):
+            if number > 2 and i % 3 != number % 3:
+                continue
+            attention = Attention(heads, groups, dim, scale, factor=i % 2 == 1, **settings)
             lengths = [[1], [7, 0, 3, 16, 17, 1], [66, 5, 131], [64, 1100, 9, 2]][: 4 if i in (1, 4) else 3]
             for queries in lengths:
-                keys = [int(n) for n in random.permutation(queries)] if cross else queries
-                rows, memory = attention.rows(sum(queries)), None
-                memory = attention.rows(sum(keys)) if cross else rows
-                got = attention(rows, memory, queries, keys)
-                want = attention.exact(rows, memory, queries, keys)
-                plain = attention.exact(rows, memory, queries, keys, np.float32)
-                error, reference = np.abs(got - want).max(), np.abs(plain - want).max()
-                ok = error <= 4 * reference + 1e-7  # numpy adds a short row in several chains
-                cq, ck = offsets(queries), offsets(keys)
-                for b, n in enumerate(queries):  # alone, and fewer queries of it
-                    part = (rows[cq[b] : cq[b + 1]], memory[ck[b] : ck[b + 1]])
-                    alone = attention(*part, [n], [keys[b]])
-                    ok &= np.array_equal(alone, got[cq[b] : cq[b + 1]])
-                    for first, last in ((0, n // 2), (n // 3, n)) if cross else ((0, n // 2),):
-                        if mode == "self" or first == last:
-                            continue
-                        size = keys[b] if cross else last
-                        some = attention(part[0][first:last], part[1][:size], [last - first], [size])
-                        ok &= np.array_equal(some, alone[first:last])
-                check(f"attention {mode} {heads}/{groups}x{dim} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
+                check_lengths(attention, f"attention {mode} {heads}/{groups}x{dim}", queries)
 
 
-for part in (check_packing, check_weights, check_sinusoids, check_norm, check_embedding, check_attention):
+def check_lengths(attention, name, queries):
+    cross, causal = attention.cross, attention.causal
+    keys = [int(n) for n in random.permutation(queries)] if cross else queries
+    rows, memory = attention.rows(sum(queries)), None
+    memory = attention.rows(sum(keys)) if cross else rows
+    got = attention(rows, memory, queries, keys)
+    want = attention.exact(rows, memory, queries, keys)
+    plain = attention.exact(rows, memory, queries, keys, np.float32)
+    finite = np.isfinite(want)
+    error, reference = (np.abs(np.where(finite, x, 0) - np.where(finite, want, 0)).max() for x in (got, plain))
+    ok = error <= 4 * reference + 1e-7  # numpy adds a short row in several chains
+    ok &= np.array_equal(np.isfinite(got), finite)
+    cq, ck = offsets(queries), offsets(keys)
+    for b, n in enumerate(queries):  # alone, and fewer queries of it
+        part = (rows[cq[b] : cq[b + 1]], memory[ck[b] : ck[b + 1]])
+        alone = attention(*part, [n], [keys[b]])
+        ok &= np.array_equal(alone, got[cq[b] : cq[b + 1]])
+        for first, last in ((0, n // 2), (n // 3, n), (max(n - 1, 0), n)):
+            hidden = n - last if causal else 0  # keys that none of these queries may see
+            if first >= last or hidden > keys[b] or (not causal and (attention.window or attention.biased or not cross)):
+                continue
+            if cross or causal:  # a chunk behind a cache is a cross-attention
+                some = chunk_of(attention)(part[0][first:last], part[1][: keys[b] - hidden], [last - first], [keys[b] - hidden])
+                ok &= np.array_equal(some, alone[first:last])
+    check(f"{name} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
+
+
+def chunk_of(attention):
+    """The same attention whose keys have sequences of their own."""
+    if attention.cross:
+        return attention
+    if not hasattr(attention, "chunked"):
+        a = attention
+        bias = None if not a.biased else "slopes" if a.slopes else "table"
+        a.chunked = Attention(a.heads, a.groups, a.dim, a.scale, a.causal, a.window, True, a.factor != 1.0, bias)
+        a.chunked.bias = a.bias
+    return attention.chunked
+
+
+for part in (check_packing, check_weights, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary, check_attention):
     if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
         part()
 print("FAILED" if failures else "all passed")

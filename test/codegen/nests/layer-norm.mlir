@@ -23,7 +23,7 @@ memref.global constant @beta : memref<5xf32> = dense<[0.0, 0.0, 0.5, 0.0, 0.0]>
 // CHECK: vector.maskedload
 // CHECK: math.sqrt
 func.func @norm(%x: memref<?x5xf32>, %r: memref<?x5xf32>, %g: memref<5xf32>, %b: memref<5xf32>, %y: memref<?x5xf32>, %s: memref<?x5xf32>) {
-  "transformer_kernel.layer_norm"(%x, %r, %g, %b, %y, %s) <{eps = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 2>}>
+  "transformer_kernel.layer_norm"(%x, %r, %g, %b, %y, %s) <{norm = #transformer.norm<eps = 0.0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 2>}>
     : (memref<?x5xf32>, memref<?x5xf32>, memref<5xf32>, memref<5xf32>, memref<?x5xf32>, memref<?x5xf32>) -> ()
   return
 }

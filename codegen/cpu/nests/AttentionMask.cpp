@@ -1,0 +1,99 @@
+//===- AttentionMask.cpp - which keys a query sees, and their bias --------===//
+//
+// What an op does not ask for leaves nothing in its nest: without a window no
+// row has a first key, without other sequences for the keys no row a shift.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/VectorMath.h"
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+Value AttentionNest::firstKey(Place &place, Value row) {
+  return b.notNegative(b.sub(position(place, row), b.index(window - 1)));
+}
+
+Value AttentionNest::endOfKeys(Place &place, Value row) {
+  if (causal)
+    return b.add(position(place, row), 1);
+  if (window) // not below zero, so that the smaller one is right
+    return b.min(b.add(position(place, row), window), place.keys);
+  return place.keys;
+}
+
+Value AttentionNest::blindQueries(Place &place) {
+  return b.notNegative(b.sub(b.index(causal ? 0 : 1 - window), place.shift));
+}
+
+/// Minus infinity where a row has no key: behind the sequence and, causal,
+/// behind the row's own position; with a window, far from it.
+Values AttentionNest::maskScores(Values scores, Place &place, Tile &tile, Value firstKey,
+                                 Value keysLeft) {
+  auto end = [&](Value row) { return b.sub(endOfKeys(place, row), firstKey); };
+  // To the tile's first row, and from its last one.
+  Value visible = seesAll() ? keysLeft : end(tile.start);
+  Value needed = b.compare(arith::CmpIPredicate::slt, visible, b.index(panelColumns));
+  if (window)
+    needed = b.either(needed, b.lt(firstKey, this->firstKey(place, tile.row.back())));
+  SmallVector<Type> types(scores.size(), b.vectorType());
+  return b.ifElse(
+      needed, types,
+      [&] {
+        Value nothing = b.splat(-std::numeric_limits<float>::infinity());
+        Values masked(scores);
+        for (int64_t j = 0; j < vectors; ++j) {
+          Value inside = b.lanesBelow(visible, j * b.lanes());
+          for (int64_t i = 0; i < tile.rows; ++i) {
+            if (!seesAll())
+              inside = b.lanesBelow(end(tile.row[i]), j * b.lanes());
+            if (window) {
+              Value first = b.sub(this->firstKey(place, tile.row[i]), firstKey);
+              Value outside = b.lanesBelow(first, j * b.lanes());
+              inside = arith::AndIOp::create(
+                  b, inside, arith::XOrIOp::create(b, outside, b.lanesBelow(b.lanes())));
+            }
+            Value &s = masked[i * vectors + j];
+            s = b.select(inside, s, nothing);
+          }
+        }
+        return masked;
+      },
+      [&] { return scores; });
+}
+
+Values AttentionNest::addBias(Values scores, Place &place, Tile &tile, Value firstKey) {
+  constexpr double log2e = 1.4426950408889634; // scores are logarithms to the base of 2
+  auto type = cast<MemRefType>(bias.getType());
+  auto vectorType = VectorType::get({b.lanes()}, b.getI32Type());
+  auto integers = [&](ArrayRef<int32_t> values) -> Value {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(vectorType, values));
+  };
+  SmallVector<int32_t> steps(b.lanes());
+  std::iota(steps.begin(), steps.end(), 0);
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    // Distances from the query, a key a lane.
+    Value distance = b.sub(firstKey, position(place, tile.row[i]));
+    for (int64_t j = 0; j < vectors; ++j) {
+      Value first = arith::IndexCastOp::create(b, b.getI32Type(), b.add(distance, j * b.lanes()));
+      Value lanes = b.add(vector::BroadcastOp::create(b, vectorType, first), integers(steps));
+      Value &s = scores[i * vectors + j];
+      if (type.getRank() == 1) { // a slope
+        Value length = arith::MaxSIOp::create(b, lanes, b.sub(integers({0}), lanes));
+        Value slope = b.mulf(b.load(bias, place.head), b.scalar(-log2e));
+        s = emitFma(b, arith::SIToFPOp::create(b, b.vectorType(), length), b.broadcast(slope), s);
+        continue;
+      }
+      auto reach = static_cast<int32_t>(type.getDimSize(1) / 2);
+      lanes = arith::MaxSIOp::create(b, lanes, integers({-reach}));
+      lanes = arith::MinSIOp::create(b, lanes, integers({reach}));
+      Value values =
+          vector::GatherOp::create(b, b.vectorType(), bias, ValueRange{place.head, b.index(reach)},
+                                   lanes, b.lanesBelow(b.lanes()), b.splat(0));
+      s = emitFma(b, values, b.splat(log2e), s);
+    }
+  }
+  return scores;
+}

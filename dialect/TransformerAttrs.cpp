@@ -1,0 +1,120 @@
+//===- TransformerAttrs.cpp - attributes ----------------------------------===//
+#include "dialect/TransformerDialect.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind,
+                               FloatAttr value) {
+  bool needsValue =
+      kind == InitKind::Normal || kind == InitKind::TruncatedNormal || kind == InitKind::Uniform;
+  if (needsValue && !value)
+    return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value";
+  if (!needsValue && value && kind != InitKind::KaimingUniform)
+    return emitError() << "init '" << stringifyInitKind(kind) << "' takes no value, found "
+                       << value;
+  if (value && !(value.getValueAsDouble() >= 0))
+    return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value >= 0, found "
+                       << value;
+  return success();
+}
+
+LogicalResult DefaultAttr::verify(function_ref<InFlightDiagnostic()> emitError, DefaultKind kind,
+                                  StringAttr input, int64_t value) {
+  bool needsInput = kind == DefaultKind::NotEqual || kind == DefaultKind::Greater ||
+                    kind == DefaultKind::CountNotEqual;
+  if (needsInput && !input)
+    return emitError() << "default '" << stringifyDefaultKind(kind)
+                       << "' needs the name of an input";
+  if (!needsInput && input)
+    return emitError() << "default '" << stringifyDefaultKind(kind) << "' takes no input, found "
+                       << input;
+  return success();
+}
+
+/// Parses `<name, name = value, ...>` in any order; `one` parses what follows a
+/// name, or refuses it.
+static ParseResult parseNamed(AsmParser &parser,
+                              function_ref<ParseResult(StringRef name)> parseOne) {
+  SmallVector<StringRef> names;
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&]() -> ParseResult {
+    SMLoc location = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name))
+      return failure();
+    if (llvm::is_contained(names, name))
+      return parser.emitError(location) << "'" << name << "' is given twice";
+    names.push_back(name);
+    return parseOne(name);
+  });
+}
+
+static ParseResult unknownName(AsmParser &parser, StringRef name, StringRef expected) {
+  return parser.emitError(parser.getCurrentLocation())
+         << "expected one of " << expected << ", found '" << name << "'";
+}
+
+Attribute NormAttr::parse(AsmParser &parser, Type) {
+  SMLoc location = parser.getCurrentLocation();
+  std::optional<double> eps;
+  bool unbiased = false, epsOutside = false;
+  if (parseNamed(parser, [&](StringRef name) -> ParseResult {
+        if (name == "unbiased")
+          return unbiased = true, success();
+        if (name == "eps_outside")
+          return epsOutside = true, success();
+        if (name == "eps")
+          return failure(parser.parseEqual() || parser.parseFloat(eps.emplace()));
+        return unknownName(parser, name, "eps, unbiased, eps_outside");
+      }))
+    return {};
+  if (!eps) {
+    parser.emitError(location) << "expected eps";
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), APFloat(*eps),
+                    unbiased, epsOutside);
+}
+
+void NormAttr::print(AsmPrinter &printer) const {
+  printer << "<eps = ";
+  printer.printFloat(getEps());
+  printer << (getUnbiased() ? ", unbiased" : "") << (getEpsOutside() ? ", eps_outside>" : ">");
+}
+
+LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError, APFloat eps, bool,
+                               bool) {
+  if (eps.isNaN() || (eps.isNegative() && !eps.isZero()))
+    return emitError() << "expected eps >= 0, found " << eps.convertToDouble();
+  return success();
+}
+
+Attribute AttentionOptionsAttr::parse(AsmParser &parser, Type) {
+  SMLoc location = parser.getCurrentLocation();
+  bool causal = false;
+  int64_t window = 0;
+  if (parseNamed(parser, [&](StringRef name) -> ParseResult {
+        if (name == "causal")
+          return causal = true, success();
+        if (name == "window")
+          return failure(parser.parseEqual() || parser.parseInteger(window));
+        return unknownName(parser, name, "causal, window");
+      }))
+    return {};
+  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), causal,
+                    window);
+}
+
+void AttentionOptionsAttr::print(AsmPrinter &printer) const {
+  printer << '<' << (getCausal() ? "causal" : "");
+  if (getWindow())
+    printer << (getCausal() ? ", " : "") << "window = " << getWindow();
+  printer << '>';
+}
+
+LogicalResult AttentionOptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool,
+                                           int64_t window) {
+  if (window < 0)
+    return emitError() << "expected a window >= 0, found " << window;
+  return success();
+}
