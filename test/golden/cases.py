@@ -125,6 +125,19 @@ def distilbert(width: int, heads: int, intermediate: int, **more: object) -> dic
     } | more
 
 
+def llama(hidden_size: int, num_attention_heads: int, **more: object) -> dict:
+    rope = {"rope_type": "default", "rope_theta": 500.0}
+    return {
+        "vocab_size": 29,
+        "hidden_size": hidden_size,
+        "num_attention_heads": num_attention_heads,
+        "num_hidden_layers": 2,
+        "intermediate_size": 2 * hidden_size + 5,
+        "max_position_embeddings": 40,
+        "rope_parameters": rope,
+    } | more
+
+
 def gpt(width: int, heads: int, **more: object) -> dict:
     return {
         "vocab_size": 50,
@@ -259,6 +272,14 @@ GPT_CASES = [
     Case("gpt2-lm-unprefixed", "GPT2LMHeadModel", gpt(12, 2, n_inner=24), config_form="4", rewrite=gpt2_unprefixed),
     Case("gpt2-lm-bf16", "GPT2LMHeadModel", gpt(24, 3), dtype=torch.bfloat16),
     Case("gpt2-long", "GPT2Model", gpt(12, 2, n_inner=20, n_positions=160), config_form="short", lengths=(20, 67, 33)),
+    Case("llama-lm", "LlamaForCausalLM", llama(16, 4, num_key_value_heads=2), inputs=("inputs", "inputs_left")),
+    Case(
+        "llama-biases",
+        "LlamaForCausalLM",
+        llama(14, 2, head_dim=6, attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
+        config_form="4",
+    ),
+    Case("llama-model", "LlamaModel", llama(24, 3, num_key_value_heads=1, rms_norm_eps=1e-3), inputs=ALL_SETS),
 ]
 
 NATIVE_CASES = [

@@ -1,9 +1,5 @@
 #!/usr/bin/env python3
-"""Compares Llama in the reference interpreter with transformers in float64.
-
-transformers rounds norms, rotations and softmax of a float64 model to float32; here they are made of
-doubles. Needs torch and transformers.
-"""
+"""Compares Llama in the reference interpreter with transformers in float64. Needs torch and transformers."""
 
 import argparse
 import json
@@ -16,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from transformers.models.llama import modeling_llama
+from exact_llama import exact_llama
 
 SIZES = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 36}
 CASES = {
@@ -43,27 +39,10 @@ def make_model(name: str) -> torch.nn.Module:
     return model
 
 
-def exact_norm(self: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
-    return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon))
-
-
-def exact_rotation(self: torch.nn.Module, x: torch.Tensor, position_ids: torch.Tensor) -> tuple:
-    width = self.config.head_dim
-    frequencies = self.config.rope_parameters["rope_theta"] ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    angles = torch.cat([position_ids[..., None] * frequencies] * 2, -1)
-    return angles.cos(), angles.sin()
-
-
 def expected(model: torch.nn.Module, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Logits or the last hidden state; changes transformers for good."""
-    softmax = torch.nn.functional.softmax
-    modeling_llama.LlamaRMSNorm.forward = exact_norm
-    modeling_llama.LlamaRotaryEmbedding.forward = exact_rotation
-    torch.nn.functional.softmax = lambda x, dim, dtype=None: softmax(x, dim=dim)
-    with torch.no_grad():
-        result = model.double()(input_ids=torch.tensor(ids), attention_mask=torch.tensor(mask))
-    torch.nn.functional.softmax = softmax
-    return result[0].numpy()
+    """Logits or the last hidden state."""
+    with torch.no_grad(), exact_llama():
+        return model.double()(input_ids=torch.tensor(ids), attention_mask=torch.tensor(mask))[0].numpy()
 
 
 def dense(values: np.ndarray, element: str) -> str:

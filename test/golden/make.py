@@ -70,6 +70,8 @@ def config_4(config: dict) -> dict:
         for name in ("is_decoder", "add_cross_attention", "tie_word_embeddings"):
             if config[name] == type(transformers.BertConfig()).__dict__[name]:
                 del config[name]
+    if config["model_type"] == "llama":
+        config |= {"rope_theta": config.pop("rope_parameters")["rope_theta"], "rope_scaling": None, "pretraining_tp": 1}
     if config["model_type"] in ("gpt2", "openai-gpt"):
         config |= {"n_ctx": config["n_positions"], "predict_special_tokens": True}
     return config

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 import transformers
 from compare import compared, is_pooled, max_error, output_mask
+from exact_llama import exact_llama
 from native_models import NATIVE_MODELS
 from safetensors.torch import load_file
 
@@ -74,7 +76,8 @@ def run_model(model: torch.nn.Module, inputs: Arrays) -> Arrays:
     arguments = {name: torch.from_numpy(value) for name, value in inputs.items()}
     if isinstance(model, transformers.PreTrainedModel):
         arguments |= {"return_dict": True}
-    with torch.no_grad():
+    exact = next(model.parameters()).dtype == torch.float64
+    with torch.no_grad(), exact_llama() if exact else nullcontext():
         result = model(**arguments)
     return {name: result[name].numpy() for name in OUTPUTS if result.get(name) is not None}
 
