@@ -123,4 +123,4 @@ void AttentionNest::clearRows(Place &place, Value first, Value end) {
   });
 }
 
-void transformer::emitAttention(Emit &b, kernel::AttentionOp op) { AttentionNest(b, op).emit(); }
+void transformer::emitNest(Emit &b, kernel::AttentionOp op) { AttentionNest(b, op).emit(); }

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::emitEmbedding(Emit &b, kernel::EmbeddingOp op) {
+void transformer::emitNest(Emit &b, kernel::EmbeddingOp op) {
   Value result = op.getOuts()[0];
   int64_t width = rowWidth(result), size = Emit::itemsPerTask(width);
   ArrayRef<double> scales = op.getScales();

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::emitLayerNorm(Emit &b, kernel::LayerNormOp op) {
+void transformer::emitNest(Emit &b, kernel::LayerNormOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   Value residual = op.getResidual().empty() ? Value() : op.getResidual().front();
   Value sumOut = op.getOuts().size() > 1 ? op.getOuts()[1] : Value();

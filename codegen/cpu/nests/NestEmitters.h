@@ -7,22 +7,22 @@
 
 namespace mlir::transformer {
 
-/// Each emits its op's nest before the op, which stays. `count_tokens` returns
-/// the value that replaces its result.
-Value emitCountTokens(Emit &b, kernel::CountTokensOp op);
-void emitPackTokens(Emit &b, kernel::PackTokensOp op);
-void emitUnpackTokens(Emit &b, kernel::UnpackTokensOp op);
-void emitFirstToken(Emit &b, kernel::FirstTokenOp op);
-void emitEmbedding(Emit &b, kernel::EmbeddingOp op);
-void emitLayerNorm(Emit &b, kernel::LayerNormOp op);
-void emitAttention(Emit &b, kernel::AttentionOp op);
-void emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op);
-void emitRotaryTable(Emit &b, kernel::RotaryTableOp op);
-void emitRotaryEmbedding(Emit &b, kernel::RotaryEmbeddingOp op);
-void emitPackWeight(Emit &b, cpu::PackWeightOp op);
-void emitSampleSquares(Emit &b, cpu::SampleSquaresOp op);
-void emitWinogradScales(Emit &b, cpu::WinogradScalesOp op);
-void emitWinogradRows(Emit &b, cpu::WinogradRowsOp op);
+/// Each emits its op's nest before the op, which stays; one that returns a value gives what replaces
+/// the op's result.
+Value emitNest(Emit &b, kernel::CountTokensOp op);
+void emitNest(Emit &b, kernel::PackTokensOp op);
+void emitNest(Emit &b, kernel::UnpackTokensOp op);
+void emitNest(Emit &b, kernel::FirstTokenOp op);
+void emitNest(Emit &b, kernel::EmbeddingOp op);
+void emitNest(Emit &b, kernel::LayerNormOp op);
+void emitNest(Emit &b, kernel::AttentionOp op);
+void emitNest(Emit &b, kernel::SinusoidalTableOp op);
+void emitNest(Emit &b, kernel::RotaryTableOp op);
+void emitNest(Emit &b, kernel::RotaryEmbeddingOp op);
+void emitNest(Emit &b, cpu::PackWeightOp op);
+void emitNest(Emit &b, cpu::SampleSquaresOp op);
+void emitNest(Emit &b, cpu::WinogradScalesOp op);
+void emitNest(Emit &b, cpu::WinogradRowsOp op);
 
 } // namespace mlir::transformer
 

@@ -1,7 +1,6 @@
 //===- Nests.cpp - kernels to loop nests ----------------------------------===//
 #include "codegen/cpu/nests/Nests.h"
 #include "codegen/cpu/nests/NestEmitters.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -23,6 +22,25 @@ static LogicalResult checkBuffers(Operation *op) {
   return success();
 }
 
+/// Emits the nest of `op`, if it is an OpTy and there is one.
+template <typename OpTy> static bool emitIf(Emit &b, Operation *op) {
+  auto typed = dyn_cast<OpTy>(op);
+  if (!typed)
+    return false;
+  if constexpr (requires { emitNest(b, typed); }) {
+    if constexpr (std::is_void_v<decltype(emitNest(b, typed))>)
+      emitNest(b, typed);
+    else
+      op->getResult(0).replaceAllUsesWith(emitNest(b, typed));
+    return true;
+  }
+  return false;
+}
+
+template <typename... OpTys> static bool emitAny(Emit &b, Operation *op) {
+  return (emitIf<OpTys>(b, op) || ...);
+}
+
 LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr target) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
@@ -35,29 +53,16 @@ LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr targ
     if (failed(checkBuffers(op)))
       return failure();
     Emit b(op, target);
-    Value result;
-    LogicalResult known =
-        llvm::TypeSwitch<Operation *, LogicalResult>(op)
-            .Case(
-                [&](kernel::CountTokensOp o) { return result = emitCountTokens(b, o), success(); })
-            .Case([&](kernel::PackTokensOp o) { return emitPackTokens(b, o), success(); })
-            .Case([&](kernel::UnpackTokensOp o) { return emitUnpackTokens(b, o), success(); })
-            .Case([&](kernel::FirstTokenOp o) { return emitFirstToken(b, o), success(); })
-            .Case([&](kernel::EmbeddingOp o) { return emitEmbedding(b, o), success(); })
-            .Case([&](kernel::LayerNormOp o) { return emitLayerNorm(b, o), success(); })
-            .Case([&](kernel::AttentionOp o) { return emitAttention(b, o), success(); })
-            .Case([&](kernel::SinusoidalTableOp o) { return emitSinusoidalTable(b, o), success(); })
-            .Case([&](kernel::RotaryTableOp o) { return emitRotaryTable(b, o), success(); })
-            .Case([&](kernel::RotaryEmbeddingOp o) { return emitRotaryEmbedding(b, o), success(); })
-            .Case([&](cpu::PackWeightOp o) { return emitPackWeight(b, o), success(); })
-            .Case([&](cpu::SampleSquaresOp o) { return emitSampleSquares(b, o), success(); })
-            .Case([&](cpu::WinogradScalesOp o) { return emitWinogradScales(b, o), success(); })
-            .Case([&](cpu::WinogradRowsOp o) { return emitWinogradRows(b, o), success(); })
-            .Default([](Operation *o) { return o->emitOpError("has no loop nest on a CPU"); });
-    if (failed(known))
-      return failure();
-    if (result)
-      op->getResult(0).replaceAllUsesWith(result);
+    bool emitted = emitAny<
+#define GET_OP_LIST
+#include "codegen/kernels/KernelOps.cpp.inc"
+                       >(b, op) ||
+                   emitAny<
+#define GET_OP_LIST
+#include "codegen/cpu/dialect/CpuOps.cpp.inc"
+                       >(b, op);
+    if (!emitted)
+      return op->emitOpError("has no loop nest on a CPU");
     op->erase();
   }
   return success();

@@ -13,7 +13,7 @@ static Value kept(Emit &b, Value mask, ValueRange at) {
   return b.compare(arith::CmpIPredicate::ne, x, zero);
 }
 
-Value transformer::emitCountTokens(Emit &b, kernel::CountTokensOp op) {
+Value transformer::emitNest(Emit &b, kernel::CountTokensOp op) {
   Value mask = op.getMask(), zero = b.index(0);
   Values total = b.loop(zero, b.dim(mask, 0), 1, zero, [&](Value row, ValueRange rowArgs) {
     return b.loop(zero, b.dim(mask, 1), 1, rowArgs, [&](Value column, ValueRange args) {
@@ -24,7 +24,7 @@ Value transformer::emitCountTokens(Emit &b, kernel::CountTokensOp op) {
   return total.front();
 }
 
-void transformer::emitPackTokens(Emit &b, kernel::PackTokensOp op) {
+void transformer::emitNest(Emit &b, kernel::PackTokensOp op) {
   Value mask = op.getMask(), cu = op.getOuts()[0], places = op.getOuts()[1];
   Value zero = b.index(0), batch = b.dim(mask, 0), length = b.dim(mask, 1);
   b.store(zero, cu, zero);
@@ -46,7 +46,7 @@ void transformer::emitPackTokens(Emit &b, kernel::PackTokensOp op) {
   });
 }
 
-void transformer::emitUnpackTokens(Emit &b, kernel::UnpackTokensOp op) {
+void transformer::emitNest(Emit &b, kernel::UnpackTokensOp op) {
   Value x = op.getX(), places = op.getRows(), result = op.getOuts()[0];
   std::optional<int64_t> column = op.getColumn();
   int64_t width = column ? 1 : rowWidth(x), size = Emit::itemsPerTask(width);
@@ -87,7 +87,7 @@ void transformer::emitUnpackTokens(Emit &b, kernel::UnpackTokensOp op) {
   });
 }
 
-void transformer::emitFirstToken(Emit &b, kernel::FirstTokenOp op) {
+void transformer::emitNest(Emit &b, kernel::FirstTokenOp op) {
   Value x = op.getX(), cu = op.getCu(), result = op.getOuts()[0];
   int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
   Value batch = b.dim(result, 0);

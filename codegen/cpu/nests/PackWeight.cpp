@@ -110,7 +110,7 @@ void PackNest::emitInOut(const Work &work) {
   });
 }
 
-void transformer::emitPackWeight(Emit &b, cpu::PackWeightOp op) {
+void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
   Value panels = op.getOuts()[0];
   auto type = cast<MemRefType>(panels.getType());
   bool outIn = op.getLayout() == WeightLayout::OutIn;

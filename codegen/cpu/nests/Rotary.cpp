@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::emitRotaryTable(Emit &b, kernel::RotaryTableOp op) {
+void transformer::emitNest(Emit &b, kernel::RotaryTableOp op) {
   Value result = op.getOuts()[0], positions = op.getPositions();
   int64_t width = rowWidth(result), half = width / 2;
   constexpr int64_t size = 16; // positions a task: each makes its own frequencies
@@ -38,7 +38,7 @@ void transformer::emitRotaryTable(Emit &b, kernel::RotaryTableOp op) {
              });
 }
 
-void transformer::emitRotaryEmbedding(Emit &b, kernel::RotaryEmbeddingOp op) {
+void transformer::emitNest(Emit &b, kernel::RotaryEmbeddingOp op) {
   Value x = op.getX(), table = op.getTable(), result = op.getOuts()[0];
   int64_t width = rowWidth(x), rotated = rowWidth(table), half = rotated / 2;
   int64_t headDim = width / static_cast<int64_t>(op.getNumHeads());

@@ -142,11 +142,11 @@ private:
 
 } // namespace
 
-void transformer::emitSampleSquares(Emit &b, cpu::SampleSquaresOp op) {
+void transformer::emitNest(Emit &b, cpu::SampleSquaresOp op) {
   SquareSampler(b, op.getFactors(), op.getOuts()[0]).emit(op.getMatrix(), op.getDim());
 }
 
-void transformer::emitWinogradScales(Emit &b, cpu::WinogradScalesOp op) {
+void transformer::emitNest(Emit &b, cpu::WinogradScalesOp op) {
   Value out = op.getOuts()[0], squares = op.getSquares();
   SquareSampler(b, {}, out).emit(op.getWeights(), op.getLayout() == WeightLayout::OutIn ? 1 : 0);
   // The bits of a positive number, seen as an integer, are about 2^23 (log2 of it + 127).

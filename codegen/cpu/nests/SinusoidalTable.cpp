@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::emitSinusoidalTable(Emit &b, kernel::SinusoidalTableOp op) {
+void transformer::emitNest(Emit &b, kernel::SinusoidalTableOp op) {
   Value result = op.getOuts()[0];
   int64_t width = rowWidth(result), sines = (width + 1) / 2;
   constexpr int64_t size = 16; // positions a task: each makes its own powers

@@ -278,7 +278,7 @@ void transformer::scaleWinogradPanel(Emit &b, Value panels, Value scales, Value 
     PanelScaler(b, panels, scales, at, b.index(column)).emit();
 }
 
-void transformer::emitWinogradRows(Emit &b, cpu::WinogradRowsOp op) {
+void transformer::emitNest(Emit &b, cpu::WinogradRowsOp op) {
   Value x = op.getX(), inverses = op.getOuts()[1], count = b.dim(x, 0);
   Value rows = memref::CollapseShapeOp::create(b, op.getOuts()[0],
                                                ArrayRef<ReassociationIndices>{{0}, {1, 2}});
