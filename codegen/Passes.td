@@ -76,6 +76,17 @@ def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def LowerPrepare : Pass<"transformer-lower-prepare", "::mlir::ModuleOp"> {
+  let summary = "Prepare functions: destination passing, tables to kernels";
+  let description = [{
+    The functions that `transformer.prepared` names take their result as an
+    argument. Sinusoid tables become their kernel, concatenations insertions;
+    elementwise ops are fused.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::kernel::KernelDialect"];
+}
+
 def BufferizeModule : Pass<"transformer-bufferize", "::mlir::ModuleOp"> {
   let summary = "One-shot bufferisation with destination-passing functions";
   let description = [{

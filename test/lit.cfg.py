@@ -1,5 +1,6 @@
 """lit configuration of transformer-mlir's tests."""
 import os
+import shutil
 
 import lit.formats
 
@@ -19,3 +20,7 @@ config.substitutions.append(("%mlir_include", config.mlir_include_dir))
 # A test that needs a tool which this build leaves out says `REQUIRES: transformer-compile`.
 for tool in os.listdir(config.transformer_tools_dir):
     config.available_features.add(tool)
+
+# So do tests that need CUDA's assembler.
+if shutil.which("ptxas") or os.access("/usr/local/cuda/bin/ptxas", os.X_OK):
+    config.available_features.add("ptxas")

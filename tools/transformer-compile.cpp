@@ -21,8 +21,8 @@ static cl::opt<std::string>
          cl::desc("native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, an x86-64 CPU's name, aarch64; "
                   "behind it /native: with tiles for this machine's caches; /winograd or "
                   "/no-winograd: whether linear layers use Winograd's inner product (else: where "
-                  "it is faster)"),
-         cl::init("native"), cl::cat(category));
+                  "it is faster). cuda: sm_80, sm_90a (default: native, sm_90a)"),
+         cl::cat(category));
 static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there yet)"),
                                  cl::init("inference"), cl::cat(category));
 static cl::opt<std::string> dtype("weights-dtype", cl::desc("f32 (others are not there yet)"),
@@ -43,7 +43,8 @@ int main(int argc, char **argv) {
       "Examples:\n"
       "  transformer-compile all-MiniLM-L6-v2/ -o minilm\n"
       "  transformer-compile config.json -o bert.so --arch x86-64-v3\n"
-      "  transformer-compile model.mlir -o - --emit linalg\n";
+      "  transformer-compile model.mlir -o - --emit linalg\n"
+      "  transformer-compile model.mlir -o kernels.ptx --target cuda --arch sm_80\n";
   if (!mlir::transformer::parseCommandLine(argc, argv, category, "transformer-compile", overview))
     return 1;
   if (input.empty() || output.empty())

@@ -43,6 +43,7 @@ def EstimateSquares : Pass<"transformer-cpu-estimate-squares", "::mlir::ModuleOp
     | attention | of the values |
     | an embedding | that of the table's columns |
     | a sum | the sum of both; a bias is its own mean |
+    | a gate, x times y | the product of both |
 
     Features are taken as independent; sums over weights are those of a sample
     (`transformer_cpu.sample_squares`). A layer function gets the squares of
@@ -104,16 +105,12 @@ def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::ModuleOp
                            "::mlir::tensor::TensorDialect"];
 }
 
-def LowerPrepare : Pass<"transformer-cpu-lower-prepare", "::mlir::ModuleOp"> {
-  let summary = "Prepare functions: destination passing, weights packed by a kernel";
+def SeparateWeights : Pass<"transformer-cpu-separate-weights", "::mlir::ModuleOp"> {
+  let summary = "Merged weights packed one by one";
   let description = [{
-    The functions that `transformer.prepared` names take their result as an
-    argument. `pack_weight`, where panels stay whole, and `winograd_scales` take the
-    weights of a concatenation one by one; sinusoid tables become their kernel,
-    other concatenations insertions; elementwise ops are fused.
+    `pack_weight`, where panels stay whole, and `winograd_scales` take the weights of
+    a concatenation one by one, so that nobody puts it together.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::transformer::cpu::CpuDialect"];
 }
 
 def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {

@@ -33,6 +33,7 @@ void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef a
 }
 
 void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager) {
+  manager.addPass(createSeparateWeights());
   manager.addPass(createLowerPrepare());
   manager.addPass(createTileLinear());
   manager.addPass(createVectorizeLinear());
@@ -56,25 +57,28 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
 void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineParallel());
   manager.addPass(createLowerModuleAbi());
-  addCleanUp(manager);
-  manager.addPass(createLoopInvariantCodeMotionPass());
+  // What needs no look at the module goes function by function, several at a time.
+  OpPassManager &functions = manager.nestAny();
+  addCleanUp(functions);
+  functions.addPass(createLoopInvariantCodeMotionPass());
   VectorTransferToSCFOptions vectorToScf;
   vectorToScf.unroll = true;
-  manager.addPass(createConvertVectorToSCFPass(vectorToScf));
-  manager.addPass(arith::createArithExpandOpsPass());
-  manager.addPass(createLowerAffinePass());
-  manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(memref::createExpandStridedMetadataPass());
-  manager.addPass(createLowerAffinePass());
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createConvertMathToLibmPass());
-  manager.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createConvertIndexToLLVMPass());
+  functions.addPass(createConvertVectorToSCFPass(vectorToScf));
+  functions.addPass(arith::createArithExpandOpsPass());
+  functions.addPass(createLowerAffinePass());
+  functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
+  functions.addPass(createConvertVectorToLLVMPass());
+  functions.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass()); // declares functions
+  OpPassManager &again = manager.nestAny();
+  again.addPass(createArithToLLVMConversionPass());
+  again.addPass(createConvertIndexToLLVMPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createUBToLLVMConversionPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
-  addCleanUp(manager);
+  addCleanUp(manager.nestAny());
 }

@@ -4,6 +4,8 @@
 #include "codegen/driver/EmitObject.h"
 #include "codegen/driver/Link.h"
 #include "codegen/driver/Stages.h"
+#include "codegen/gpu/EmitPtx.h"
+#include "codegen/gpu/Pipelines.h"
 #include "codegen/module/Description.h"
 #include "dialect/ModelText.h"
 #include "dialect/OutputFile.h"
@@ -38,8 +40,11 @@ llvm::Expected<Goal> goalOf(const CompileOptions &options) {
   if (!kind)
     return createStringError("--target " + options.target + ": expected " + targetNames());
   std::string emit = options.emit;
-  if (emit.empty())
-    emit = path::extension(options.output) == ".so" ? "module" : "exe";
+  StringRef ending = path::extension(options.output);
+  if (emit.empty() && kind->name == "cpu")
+    emit = ending == ".so" ? "module" : "exe";
+  else if (emit.empty())
+    emit = ending == ".cubin" ? "cubin" : "ptx";
   if (emit == "dialect")
     return Goal{kind, 0, ""};
   for (auto [i, stage] : llvm::enumerate(kind->stages))
@@ -163,11 +168,10 @@ void attachTokenizer(ModuleOp module, StringRef directory) {
 }
 
 /// Runs the target's stages up to the goal.
-llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &options) {
+llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &options,
+                  TimingScope &timing) {
   PassManager manager(module.getContext());
-  DefaultTimingManager timing;
-  timing.setEnabled(options.timing);
-  TimingScope scope = timing.getRootScope();
+  TimingScope scope = timing.nest("MLIR passes");
   manager.enableTiming(scope);
 #ifdef NDEBUG // else always
   manager.enableVerifier(options.verifyEach);
@@ -216,11 +220,25 @@ void appendWeights(llvm::raw_ostream &out, uint64_t size, const llvm::MemoryBuff
   out.write(reinterpret_cast<const char *>(&length), 8);
 }
 
-/// Links `object` to a program or module at the output.
-llvm::Error writeProgram(StringRef object, const CompileOptions &options, cpu::TargetAttr target,
-                         bool shared, const llvm::MemoryBuffer *weights) {
+/// Links `objects` to a program or module at the output.
+llvm::Error writeProgram(ArrayRef<MachineCode> objects, const CompileOptions &options,
+                         cpu::TargetAttr target, bool shared, const llvm::MemoryBuffer *weights) {
+  std::vector<TemporaryFile> files;
+  std::vector<std::string> paths;
+  for (const MachineCode &object : objects) {
+    auto file = TemporaryFile::create("transformer-compile", "o");
+    if (!file)
+      return file.takeError();
+    paths.push_back(file->path().str());
+    files.push_back(std::move(*file));
+    if (llvm::Error error = writeOutput(paths.back(), [&](llvm::raw_ostream &out) {
+          out.write(object.data(), object.size());
+          return llvm::Error::success();
+        }))
+      return error;
+  }
   auto program =
-      linkProgram(object, options.output, target, shared, runtimeDirectory(options.program));
+      linkProgram(paths, options.output, target, shared, runtimeDirectory(options.program));
   if (!program)
     return program.takeError();
   return writeOutput(
@@ -247,21 +265,87 @@ llvm::Error writeCode(const std::string &output, llvm::Module &ir, cpu::TargetAt
   });
 }
 
+/// From the LLVM dialect to a file of `goal`.
+llvm::Error writeCpu(ModuleOp module, const Goal &goal, const CompileOptions &options,
+                     const llvm::MemoryBuffer *weights, TimingScope &timing) {
+  llvm::Expected<cpu::TargetAttr> target = cpuTarget(module.getContext(), options.arch);
+  if (!target)
+    return target.takeError();
+  llvm::LLVMContext context;
+  TimingScope translation = timing.nest("Translate to LLVM IR");
+  auto ir = toLlvmIr(module, *target, context);
+  if (!ir)
+    return ir.takeError();
+  translation.stop();
+  TimingScope code = timing.nest("Optimize and emit code");
+  if (goal.file == "exe" || goal.file == "module") {
+    auto objects = emitObjects(**ir, *target);
+    if (!objects)
+      return objects.takeError();
+    code.stop();
+    TimingScope link = timing.nest("Link");
+    return writeProgram(*objects, options, *target, goal.file == "module", weights);
+  }
+  if (llvm::Error error = optimize(**ir, *target))
+    return error;
+  if (goal.file == "llvm-ir")
+    return writeOutput(options.output, [&](llvm::raw_ostream &out) {
+      (*ir)->print(out, nullptr);
+      return llvm::Error::success();
+    });
+  return writeCode(options.output, **ir, *target,
+                   goal.file == "asm" ? llvm::CodeGenFileType::AssemblyFile
+                                      : llvm::CodeGenFileType::ObjectFile);
+}
+
+/// From NVVM to PTX or machine code.
+llvm::Error writeGpu(ModuleOp module, const Goal &goal, const CompileOptions &options,
+                     TimingScope &timing) {
+  TimingScope code = timing.nest("PTX");
+  PassManager manager(module.getContext());
+  buildPtxPipeline(manager);
+  DiagnosticText diagnostics(*module.getContext());
+  if (failed(manager.run(module)))
+    return diagnostics.error("compiling " + options.input + " failed");
+  llvm::Expected<std::string> ptx = ptxOf(module);
+  if (!ptx)
+    return ptx.takeError();
+  auto write = [&](StringRef bytes) {
+    return writeOutput(options.output, [&](llvm::raw_ostream &out) {
+      out << bytes;
+      return llvm::Error::success();
+    });
+  };
+  if (goal.file == "ptx")
+    return write(*ptx);
+  code.stop();
+  TimingScope assembling = timing.nest("ptxas");
+  auto cubin = assemblePtx(*ptx, options.arch);
+  return cubin ? write((*cubin)->getBuffer()) : cubin.takeError();
+}
+
 } // namespace
 
-llvm::Error mlir::transformer::compile(const CompileOptions &options) {
-  llvm::Expected<Goal> goal = goalOf(options);
+llvm::Error mlir::transformer::compile(const CompileOptions &given) {
+  llvm::Expected<Goal> goal = goalOf(given);
   if (!goal)
     return goal.takeError();
+  CompileOptions options = given;
+  if (options.arch.empty())
+    options.arch = goal->kind->defaultArch.str();
   if (llvm::Error error = checkOptions(options, *goal))
     return error;
+  DefaultTimingManager manager;
+  manager.setEnabled(options.timing);
+  TimingScope timing = manager.getRootScope();
+  TimingScope start = timing.nest("Dialects and model definition");
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  llvm::Expected<cpu::TargetAttr> target = cpuTarget(&context, options.arch);
-  if (!target)
-    return target.takeError();
+  MLIRContext context(registry);
+  if (goal->kind->name == "cpu")
+    if (llvm::Error error = cpuTarget(&context, options.arch).takeError())
+      return error;
   std::unique_ptr<llvm::MemoryBuffer> weights;
   if (options.embedWeights) {
     auto read = readWeights(options.input);
@@ -275,32 +359,15 @@ llvm::Error mlir::transformer::compile(const CompileOptions &options) {
     return module.takeError();
   if (!goal->file.empty())
     attachTokenizer(**module, options.input);
-  if (llvm::Error error = lower(**module, *goal, options))
+  start.stop();
+  if (llvm::Error error = lower(**module, *goal, options, timing))
     return error;
   if (goal->file.empty())
     return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       (*module)->print(out);
       return llvm::Error::success();
     });
-
-  llvm::LLVMContext llvmContext;
-  auto ir = toLlvmIr(**module, *target, llvmContext);
-  if (!ir)
-    return ir.takeError();
-  if (goal->file == "llvm-ir")
-    return writeOutput(options.output, [&](llvm::raw_ostream &out) {
-      (*ir)->print(out, nullptr);
-      return llvm::Error::success();
-    });
-  if (goal->file == "asm")
-    return writeCode(options.output, **ir, *target, llvm::CodeGenFileType::AssemblyFile);
-  if (goal->file == "object")
-    return writeCode(options.output, **ir, *target, llvm::CodeGenFileType::ObjectFile);
-  auto object = TemporaryFile::create("transformer-compile", "o");
-  if (!object)
-    return object.takeError();
-  if (llvm::Error error =
-          writeCode(object->path().str(), **ir, *target, llvm::CodeGenFileType::ObjectFile))
-    return error;
-  return writeProgram(object->path(), options, *target, goal->file == "module", weights.get());
+  if (goal->kind->name == "cpu")
+    return writeCpu(**module, *goal, options, weights.get(), timing);
+  return writeGpu(**module, *goal, options, timing);
 }

@@ -12,7 +12,7 @@ struct CompileOptions {
   std::string input;
   std::string output;
   std::string target = "cpu";
-  std::string arch = "native";
+  std::string arch; // "": what the target is by itself
   std::string mode = "inference";
   std::string weightsDtype = "f32";
   std::string emit; // empty: by the output's ending

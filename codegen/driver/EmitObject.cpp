@@ -1,11 +1,15 @@
 //===- EmitObject.cpp - the LLVM dialect to LLVM IR and objects -----------===//
 #include "codegen/driver/EmitObject.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/SplitModule.h"
 #include <mutex>
 
 using namespace mlir;
@@ -53,6 +57,13 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
     function.addFnAttr("target-features", target.getFeatures());
     function.addFnAttr("prefer-vector-width", width);
   }
+  return ir;
+}
+
+llvm::Error mlir::transformer::optimize(llvm::Module &ir, cpu::TargetAttr target) {
+  auto machine = targetMachine(target);
+  if (!machine)
+    return machine.takeError();
   llvm::PipelineTuningOptions tuning;
   tuning.SLPVectorization = false;
   tuning.LoopUnrolling = false;
@@ -66,8 +77,8 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*ir, modules);
-  return ir;
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(ir, modules);
+  return llvm::Error::success();
 }
 
 llvm::Error mlir::transformer::emitCode(llvm::Module &module, cpu::TargetAttr target,
@@ -81,4 +92,39 @@ llvm::Error mlir::transformer::emitCode(llvm::Module &module, cpu::TargetAttr ta
                                    " cannot emit this kind of file");
   passes.run(module);
   return llvm::Error::success();
+}
+
+/// One part, in a context of its own.
+static llvm::Error emitPart(StringRef bitcode, cpu::TargetAttr target, MachineCode &code) {
+  llvm::LLVMContext context;
+  auto part = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "part"), context);
+  if (!part)
+    return part.takeError();
+  if (llvm::Error error = optimize(**part, target))
+    return error;
+  llvm::raw_svector_ostream stream(code);
+  return emitCode(**part, target, llvm::CodeGenFileType::ObjectFile, stream);
+}
+
+llvm::Expected<std::vector<MachineCode>> mlir::transformer::emitObjects(llvm::Module &ir,
+                                                                        cpu::TargetAttr target) {
+  constexpr unsigned parts = 8; // on every machine, so that it makes the same program
+  std::vector<llvm::SmallString<0>> bitcode;
+  llvm::SplitModule(
+      ir, parts,
+      [&](std::unique_ptr<llvm::Module> part) {
+        llvm::raw_svector_ostream stream(bitcode.emplace_back());
+        llvm::WriteBitcodeToFile(*part, stream);
+      },
+      /*PreserveLocals=*/false, /*RoundRobin=*/true);
+  std::vector<MachineCode> objects(bitcode.size());
+  std::vector<std::string> errors(bitcode.size());
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
+  for (size_t i = 0; i < bitcode.size(); ++i)
+    pool.async([&, i] { errors[i] = llvm::toString(emitPart(bitcode[i], target, objects[i])); });
+  pool.wait();
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return llvm::createStringError(error);
+  return objects;
 }

@@ -9,17 +9,27 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include <memory>
+#include <vector>
 
 namespace mlir::transformer {
 
-/// Optimised LLVM IR of a module in the LLVM dialect. Error: a target that this
+/// LLVM IR of a module in the LLVM dialect, not optimised. Error: a target that this
 /// LLVM lacks, a translation that fails.
 llvm::Expected<std::unique_ptr<llvm::Module>> toLlvmIr(ModuleOp module, cpu::TargetAttr target,
                                                        llvm::LLVMContext &context);
 
+/// LLVM's -O3.
+llvm::Error optimize(llvm::Module &ir, cpu::TargetAttr target);
+
 /// Writes assembly or an object file of optimised LLVM IR.
 llvm::Error emitCode(llvm::Module &module, cpu::TargetAttr target, llvm::CodeGenFileType type,
                      llvm::raw_pwrite_stream &out);
+
+using MachineCode = llvm::SmallVector<char, 0>;
+
+/// Optimises LLVM IR in parts, several at a time, and makes an object of each. `ir` is of no use
+/// behind it.
+llvm::Expected<std::vector<MachineCode>> emitObjects(llvm::Module &ir, cpu::TargetAttr target);
 
 } // namespace mlir::transformer
 

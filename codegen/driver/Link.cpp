@@ -79,8 +79,8 @@ std::string reasonIn(StringRef log) {
 } // namespace
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-mlir::transformer::linkProgram(StringRef object, StringRef name, cpu::TargetAttr target,
-                               bool shared, StringRef runtimeDirectory) {
+mlir::transformer::linkProgram(llvm::ArrayRef<std::string> objects, StringRef name,
+                               cpu::TargetAttr target, bool shared, StringRef runtimeDirectory) {
   llvm::Triple triple(target.getTriple());
   bool cross = triple.getArch() != llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch();
   llvm::Expected<std::string> driver = linkerDriver(triple, cross);
@@ -92,8 +92,9 @@ mlir::transformer::linkProgram(StringRef object, StringRef name, cpu::TargetAttr
     return llvm::joinErrors(linked.takeError(), log.takeError());
   // lld maps the file that it writes, and dies of it when the disk is full; not standard output.
   bool lld = StringRef(*driver).contains("clang");
-  std::vector<std::string> arguments = {
-      *driver, object.str(), "-o", lld ? "-" : linked->path().str(), "-Wl,-s", "-Wl,--gc-sections"};
+  std::vector<std::string> arguments = {*driver, "-o", lld ? "-" : linked->path().str(), "-Wl,-s",
+                                        "-Wl,--gc-sections"};
+  llvm::append_range(arguments, objects);
   if (lld) {
     arguments.push_back("-fuse-ld=lld");
     arguments.push_back(("--target=" + target.getTriple()).str());

@@ -10,13 +10,13 @@
 
 namespace mlir::transformer {
 
-/// Links a generated object with the runtime to an executable, or alone to a
+/// Links generated objects with the runtime to an executable, or alone to a
 /// module (`shared`) that transformer-run loads; returns its bytes. Messages call
 /// it `name`. `runtimeDirectory` holds libtransformer_runtime*.a and
 /// libutf8proc.a for this machine; those for a target of another architecture
 /// are in a folder of its name there ("aarch64"). Error: a library or a linker
 /// that is missing, the linker's reason.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> linkProgram(llvm::StringRef object,
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> linkProgram(llvm::ArrayRef<std::string> objects,
                                                                 llvm::StringRef name,
                                                                 cpu::TargetAttr target, bool shared,
                                                                 llvm::StringRef runtimeDirectory);

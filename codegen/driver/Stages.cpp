@@ -4,6 +4,8 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/Pipelines.h"
 #include "codegen/cpu/dialect/CpuDialect.h"
+#include "codegen/gpu/Passes.h"
+#include "codegen/gpu/Pipelines.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/InitAllDialects.h"
@@ -55,7 +57,17 @@ constexpr Stage cpuStages[] = {
 };
 constexpr StringRef cpuFiles[] = {"llvm-ir", "asm", "object", "exe", "module"};
 
-constexpr TargetKind kinds[] = {{"cpu", "transformer-to-cpu", cpuStages, cpuFiles}};
+constexpr Stage gpuStages[] = {
+    fused,
+    onTensors,
+    {"gpu", "transformer-gpu-map", "buffers in one arena, kernels and their launches",
+     buildGpuPipeline, true},
+    {"nvvm", "transformer-gpu-to-nvvm", "kernels in NVVM", onTarget<buildNvvmPipeline>},
+};
+constexpr StringRef gpuFiles[] = {"ptx", "cubin"};
+
+constexpr TargetKind kinds[] = {{"cpu", "transformer-to-cpu", cpuStages, cpuFiles, "native"},
+                                {"cuda", "transformer-to-nvvm", gpuStages, gpuFiles, "sm_90a"}};
 
 void buildStages(OpPassManager &manager, ArrayRef<Stage> stages, StringRef arch) {
   for (const Stage &stage : stages)
@@ -120,6 +132,7 @@ std::string mlir::transformer::emitHelp() {
 void mlir::transformer::registerCodegenPipelines() {
   registerTransformerCodegenPasses();
   registerTransformerCpuPasses();
+  registerTransformerGpuPasses();
   llvm::StringSet<> registered;
   for (const TargetKind &kind : targetKinds()) {
     for (const Stage &stage : kind.stages)

@@ -35,6 +35,7 @@ struct TargetKind {
   StringRef pipeline;        // all its stages
   ArrayRef<Stage> stages;    // on MLIR; the first ones are the same for all
   ArrayRef<StringRef> files; // that --emit writes behind them, in order
+  StringRef defaultArch;
 };
 
 ArrayRef<TargetKind> targetKinds();

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-cpu-lower-prepare | FileCheck %s
+// RUN: transformer-opt %s --transformer-cpu-separate-weights --transformer-lower-prepare | FileCheck %s
 
 // Merged projections that fall into whole panels: the kernel takes them one by one.
 // CHECK-LABEL: func.func private @merged(

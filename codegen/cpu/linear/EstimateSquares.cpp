@@ -120,11 +120,23 @@ private:
     for (Operation &inner : op.getBody()->without_terminator()) {
       if (auto sum = dyn_cast<arith::AddFOp>(inner))
         scalars[sum] = ofSum(rows, scalars.lookup(sum.getLhs()), scalars.lookup(sum.getRhs()));
+      else if (auto product = dyn_cast<arith::MulFOp>(inner))
+        scalars[product] =
+            ofGate(rows, scalars.lookup(product.getLhs()), scalars.lookup(product.getRhs()));
       else if (auto activation = dyn_cast<ActivationOp>(inner))
         scalars[activation] =
             ofActivation(rows, activation.getKind(), scalars.lookup(activation.getX()));
     }
     return scalars.lookup(op.getBody()->getTerminator()->getOperand(0));
+  }
+
+  /// Of a product of two features: its mean is not known.
+  Moments ofGate(Value at, Moments x, Moments y) {
+    if (!x || !y)
+      return {};
+    Value ofX = squares(at, x), ofY = squares(at, y);
+    setInsertionPointAfter({at, ofX, ofY});
+    return {arith::MulFOp::create(b, ofX, ofY), {}};
   }
 
   Moments ofColumns(tensor::ExtractSliceOp op) {

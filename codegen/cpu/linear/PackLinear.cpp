@@ -87,7 +87,7 @@ private:
     auto op = dyn_cast<linalg::GenericOp>(*value.user_begin());
     if (!op || op->getBlock() != product->getBlock() || op.getNumLoops() != 2 ||
         op.getNumParallelLoops() != 2 || op->getNumResults() != 1 || op.hasIndexSemantics() ||
-        op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty() == false ||
+        !op.getMatchingBlockArgument(op.getDpsInitOperand(0)).use_empty() ||
         !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity())
       return {};
     for (OpOperand *input : op.getDpsInputOperands()) {

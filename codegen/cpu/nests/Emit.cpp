@@ -1,6 +1,6 @@
 //===- Emit.cpp - shorthand for emitting loop nests -----------------------===//
 #include "codegen/cpu/nests/Emit.h"
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 
 using namespace mlir;
 using namespace mlir::transformer;

@@ -1,7 +1,7 @@
 //===- EmitNestsPass.cpp - the pass transformer-cpu-emit-nests ------------===//
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/nests/Nests.h"
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -10,7 +10,7 @@
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 
 using namespace mlir;
 using namespace mlir::transformer;

@@ -7,8 +7,8 @@
 
 namespace mlir::transformer {
 
-/// Each emits its op's nest before the op, which stays; one that returns a value gives what replaces
-/// the op's result.
+/// Each emits its op's nest before the op, which stays; one that returns a value gives what
+/// replaces the op's result.
 Value emitNest(Emit &b, kernel::CountTokensOp op);
 void emitNest(Emit &b, kernel::PackTokensOp op);
 void emitNest(Emit &b, kernel::UnpackTokensOp op);

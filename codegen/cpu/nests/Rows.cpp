@@ -1,6 +1,6 @@
 //===- Rows.cpp - sweeps over the columns of a row ------------------------===//
 #include "codegen/cpu/nests/Rows.h"
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

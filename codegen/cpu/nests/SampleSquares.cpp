@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/Rows.h"
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -11,8 +11,8 @@
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
-#include "codegen/cpu/nests/VectorMath.h"
 #include "codegen/cpu/nests/WinogradNest.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 

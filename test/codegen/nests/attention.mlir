@@ -3,6 +3,8 @@
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
 // RUN: %{emit} | FileCheck %s
 // RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
+// The kernels of a GPU, its threads one after the other.
+// RUN: transformer-opt %s --transformer-gpu-emit-kernels --scf-parallel-for-to-nested-fors | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
 
 // One head of two columns. Queries of zero weigh all keys alike.
 memref.global constant @q : memref<4x2xf32> = dense<0.0>

@@ -3,6 +3,8 @@
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
 // RUN: %{emit} | FileCheck %s
 // RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
+// The kernels of a GPU, its threads one after the other.
+// RUN: transformer-opt %s --transformer-gpu-emit-kernels --scf-parallel-for-to-nested-fors | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
 
 // Width 5 is one whole vector of four lanes and a remainder of one.
 memref.global constant @x : memref<2x5xf32> = dense<[[1.0, 2.0, 3.0, 4.0, 5.0], [-1.0, 0.0, 1.0, 0.0, 0.0]]>

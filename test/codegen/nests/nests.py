@@ -12,7 +12,8 @@ import numpy as np
 
 LLVM = os.environ.get("LLVM_BIN", "/usr/lib/llvm-22/bin")
 OPT = os.environ.get("TRANSFORMER_OPT", "transformer-opt")
-EMIT = ["--transformer-cpu-set-target=arch={arch}", "--transformer-cpu-emit-nests"]
+# Other kernels than the CPU's.
+EMIT = os.environ.get("NESTS_EMIT", "--transformer-cpu-set-target=arch={arch} --transformer-cpu-emit-nests").split()
 # An option for other drivers: what turns scf.forall into something that runs.
 FORALL = os.environ.get("NESTS_FORALL", "--scf-forall-to-for --canonicalize").split()
 LINK = os.environ.get("NESTS_LINK", "").split()
@@ -44,7 +45,8 @@ def vector_lanes(arch):
       transformer_kernel.first_token ins(%x, %i) outs(%y) : ({rows}, memref<?xindex>, {rows}) -> ()
       return
     }}"""
-    return int(re.search(r"vector<(\d+)xf32>", emit(text, arch))[1])
+    vector = re.search(r"vector<(\d+)xf32>", emit(text, arch))
+    return int(vector[1]) if vector else 4  # kernels of scalars
 
 
 def build(text, arch):

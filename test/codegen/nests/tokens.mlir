@@ -3,6 +3,8 @@
 // DEFINE: %{run} = mlir-runner -O2 -e main -entry-point-result=void --shared-libs=%mlir_include/../lib/libmlir_runner_utils.so,%mlir_include/../lib/libmlir_c_runner_utils.so
 // RUN: %{emit} | FileCheck %s --implicit-check-not=transformer_kernel.{{[^w]}}
 // RUN: %{emit} | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
+// The kernels of a GPU, its threads one after the other.
+// RUN: transformer-opt %s --transformer-gpu-emit-kernels --scf-parallel-for-to-nested-fors | %{lower} | %{run} | FileCheck %s --check-prefix=VALUES
 
 memref.global constant @mask : memref<3x2xi64> = dense<[[1, 1], [0, 0], [0, 1]]>
 memref.global constant @ids : memref<3x2xi64> = dense<[[2, 0], [9, 9], [9, 1]]>

@@ -5,7 +5,7 @@
 // give each polynomial's own error; rounding adds the rest.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

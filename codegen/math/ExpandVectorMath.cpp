@@ -1,5 +1,5 @@
 //===- ExpandVectorMath.cpp - math ops to vector arithmetic ---------------===//
-#include "codegen/cpu/nests/VectorMath.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

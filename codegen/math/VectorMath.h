@@ -1,6 +1,6 @@
 //===- VectorMath.h - elementary functions in vector arithmetic -----------===//
-#ifndef CODEGEN_CPU_NESTS_VECTORMATH_H
-#define CODEGEN_CPU_NESTS_VECTORMATH_H
+#ifndef CODEGEN_MATH_VECTORMATH_H
+#define CODEGEN_MATH_VECTORMATH_H
 
 #include "dialect/TransformerDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -62,4 +62,4 @@ LogicalResult expandVectorMath(Operation *root);
 
 } // namespace mlir::transformer
 
-#endif // CODEGEN_CPU_NESTS_VECTORMATH_H
+#endif // CODEGEN_MATH_VECTORMATH_H

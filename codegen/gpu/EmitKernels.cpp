@@ -1,0 +1,82 @@
+//===- EmitKernels.cpp - kernels on buffers to threads --------------------===//
+#include "codegen/gpu/Passes.h"
+#include "codegen/gpu/nests/Kernels.h"
+#include "codegen/math/VectorMath.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_EMITGPUKERNELS
+#include "codegen/gpu/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Emits the threads of `op`, if it is an OpTy and there is a kernel for it.
+template <typename OpTy> bool emitIf(simt::Loops &b, Operation *op) {
+  auto typed = dyn_cast<OpTy>(op);
+  if (!typed)
+    return false;
+  if constexpr (requires { simt::emitKernel(b, typed); }) {
+    if constexpr (std::is_void_v<decltype(simt::emitKernel(b, typed))>)
+      simt::emitKernel(b, typed);
+    else
+      op->getResult(0).replaceAllUsesWith(simt::emitKernel(b, typed));
+    return true;
+  }
+  return false;
+}
+
+template <typename... OpTys> bool emitAny(simt::Loops &b, Operation *op) {
+  return (emitIf<OpTys>(b, op) || ...);
+}
+
+/// A thread a number.
+void emitCopy(memref::CopyOp op) {
+  simt::Loops b(op);
+  simt::Values sizes;
+  for (int64_t d = 0; d < cast<MemRefType>(op.getTarget().getType()).getRank(); ++d)
+    sizes.push_back(b.dim(op.getTarget(), d));
+  b.threads(sizes, [&](ValueRange at) { b.store(b.load(op.getSource(), at), op.getTarget(), at); });
+  op.erase();
+}
+
+struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
+          !isa<kernel::GetParameterOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      if (auto attention = dyn_cast<kernel::AttentionOp>(op);
+          attention && (attention.getPositionBias() || attention.getOuts().size() > 1)) {
+        op->emitOpError("has a bias or a log_sum_exp, for which a GPU has no kernel yet");
+        return signalPassFailure();
+      }
+      simt::Loops b(op);
+      bool emitted = emitAny<
+#define GET_OP_LIST
+#include "codegen/kernels/KernelOps.cpp.inc"
+          >(b, op);
+      if (!emitted) {
+        op->emitOpError("has no kernel on a GPU");
+        return signalPassFailure();
+      }
+      op->erase();
+    }
+    SmallVector<memref::CopyOp> copies;
+    getOperation()->walk([&](memref::CopyOp op) { copies.push_back(op); });
+    llvm::for_each(copies, emitCopy);
+    if (failed(expandVectorMath(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace

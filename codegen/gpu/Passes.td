@@ -1,0 +1,58 @@
+//===- Passes.td - linalg and kernels to NVIDIA GPUs ----------------------*- tablegen -*-===//
+
+#ifndef CODEGEN_GPU_PASSES_TD
+#define CODEGEN_GPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SetGpuTarget : Pass<"transformer-gpu-set-target", "::mlir::ModuleOp"> {
+  let summary = "Say which GPU the module's code is for";
+  let description = [{
+    Puts upstream's `#nvvm.target` on the module, as `transformer.target`.
+    Error: an architecture that is not sm_80 or sm_90a.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_90a\"", "sm_80 or sm_90a">];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
+  let summary = "Kernels on buffers to threads, functions to arithmetic";
+  let description = [{
+    Replaces `transformer_kernel` ops on buffers by a `scf.parallel` with an index
+    for each thread (`count_tokens`, on which sizes depend, by loops of the host),
+    and exp, exp2, tanh, erf and activations on f32 by arithmetic. Plain kernels: a
+    row or a number a thread. Fails, naming the op, for one that is left.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
+  let summary = "scf.parallel to launches";
+  let description = [{
+    Every outermost `scf.parallel` from 0 by steps of 1 becomes a `gpu.launch` of
+    as many threads as it has places, in blocks of one dimension; what is inside
+    runs in the thread. The kernel is named after the function and goes to the
+    module `@kernels`. Fails for a parallel loop of another kind.
+  }];
+  let options = [Option<"threads", "threads", "int64_t", "128", "threads of a block">];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def AttachGpuTarget : Pass<"transformer-gpu-attach-target", "::mlir::ModuleOp"> {
+  let summary = "The module's target to its GPU modules";
+  let description = [{What `gpu-module-to-binary` compiles each `gpu.module` for.}];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def MathToIntrinsics : Pass<"transformer-gpu-math-to-intrinsics", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Math ops to LLVM's intrinsics";
+  let description = [{
+    Upstream's conversion to NVVM would call a device library for roots, magnitudes
+    and rounding, for which there are instructions. Fails, naming the op, for one
+    that has none.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // CODEGEN_GPU_PASSES_TD

@@ -1,0 +1,60 @@
+//===- Pipelines.cpp - the GPU's stages -----------------------------------===//
+#include "codegen/gpu/Pipelines.h"
+#include "codegen/Passes.h"
+#include "codegen/gpu/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+static void addCleanUp(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
+  manager.addPass(createSetGpuTarget({arch.str()}));
+  manager.addPass(createNormInPlace());
+  manager.addPass(createPassDestinations());
+  addCleanUp(manager);
+  manager.addPass(createHoistParametersPass());
+  manager.addPass(createOutlinePreparedPass());
+  addCleanUp(manager);
+  manager.addPass(createLowerPrepare());
+  manager.addPass(createBufferizeModule());
+  addCleanUp(manager);
+  manager.addPass(createConvertLinalgToParallelLoopsPass());
+  manager.addPass(createEmitGpuKernels());
+  addCleanUp(manager);
+  manager.addPass(createPlanMemory());
+  addCleanUp(manager);
+  manager.addPass(createMapThreads());
+  manager.addPass(createGpuKernelOutliningPass());
+  manager.addPass(createAttachGpuTarget());
+  addCleanUp(manager);
+}
+
+void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
+  OpPassManager &module = manager.nest<mlir::gpu::GPUModuleOp>();
+  module.addPass(createSCFToControlFlowPass());
+  module.addPass(memref::createExpandStridedMetadataPass());
+  module.addPass(createLowerAffinePass());
+  module.addPass(createMathToIntrinsics());
+  module.addPass(createConvertGpuOpsToNVVMOps());
+  module.addPass(createArithToLLVMConversionPass());
+  module.addPass(createReconcileUnrealizedCastsPass());
+  addCleanUp(module);
+}
+
+void mlir::transformer::buildPtxPipeline(OpPassManager &manager) {
+  GpuModuleToBinaryPassOptions options;
+  options.compilationTarget = "isa";
+  manager.addPass(createGpuModuleToBinaryPass(options));
+}

@@ -1,0 +1,22 @@
+//===- Pipelines.h - the GPU's stages -------------------------------------===//
+#ifndef CODEGEN_GPU_PIPELINES_H
+#define CODEGEN_GPU_PIPELINES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::transformer {
+
+/// Buffers in one arena, kernels in `gpu.module @kernels`, launches in the functions.
+void buildGpuPipeline(OpPassManager &manager, llvm::StringRef arch);
+/// The GPU module in NVVM.
+void buildNvvmPipeline(OpPassManager &manager);
+/// The GPU module as PTX, in a `gpu.binary`.
+void buildPtxPipeline(OpPassManager &manager);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_GPU_PIPELINES_H

@@ -1,0 +1,28 @@
+//===- Kernels.h - the kernels as threads -----------------------*- C++ -*-===//
+//
+// Plain ones: a thread a row or a number, no shared memory, no tensor cores.
+//
+//===----------------------------------------------------------------------===//
+#ifndef CODEGEN_GPU_NESTS_KERNELS_H
+#define CODEGEN_GPU_NESTS_KERNELS_H
+
+#include "codegen/gpu/nests/Loops.h"
+
+namespace mlir::transformer::simt {
+
+/// Each emits its op's threads before the op, which stays; one that returns a value gives what
+/// replaces the op's result. Failure: an error at the op.
+Value emitKernel(Loops &b, kernel::CountTokensOp op);
+void emitKernel(Loops &b, kernel::PackTokensOp op);
+void emitKernel(Loops &b, kernel::UnpackTokensOp op);
+void emitKernel(Loops &b, kernel::FirstTokenOp op);
+void emitKernel(Loops &b, kernel::EmbeddingOp op);
+void emitKernel(Loops &b, kernel::LayerNormOp op);
+void emitKernel(Loops &b, kernel::AttentionOp op);
+void emitKernel(Loops &b, kernel::SinusoidalTableOp op);
+void emitKernel(Loops &b, kernel::RotaryTableOp op);
+void emitKernel(Loops &b, kernel::RotaryEmbeddingOp op);
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_KERNELS_H

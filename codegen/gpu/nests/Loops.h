@@ -1,0 +1,69 @@
+//===- Loops.h - shorthand for emitting a kernel's threads ------*- C++ -*-===//
+#ifndef CODEGEN_GPU_NESTS_LOOPS_H
+#define CODEGEN_GPU_NESTS_LOOPS_H
+
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer::simt {
+
+using Values = SmallVector<Value>;
+
+/// A builder with short names for the scalar loops of a thread.
+class Loops : public ImplicitLocOpBuilder {
+public:
+  explicit Loops(Operation *op) : ImplicitLocOpBuilder(op->getLoc(), op) {}
+
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
+  Value scalar(double value) { return arith::ConstantOp::create(*this, getF32FloatAttr(value)); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(*this, x, y); }
+  Value add(Value x, int64_t y) { return y ? add(x, index(y)) : x; }
+  Value sub(Value x, Value y) { return arith::SubIOp::create(*this, x, y); }
+  Value mul(Value x, int64_t y) { return arith::MulIOp::create(*this, x, index(y)); }
+  Value div(Value x, Value y) { return arith::DivUIOp::create(*this, x, y); }
+  Value rem(Value x, Value y) { return arith::RemUIOp::create(*this, x, y); }
+  Value min(Value x, Value y) { return arith::MinSIOp::create(*this, x, y); }
+  Value max(Value x, Value y) { return arith::MaxSIOp::create(*this, x, y); }
+  Value addf(Value x, Value y) { return arith::AddFOp::create(*this, x, y); }
+  Value subf(Value x, Value y) { return arith::SubFOp::create(*this, x, y); }
+  Value mulf(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
+  Value divf(Value x, Value y) { return arith::DivFOp::create(*this, x, y); }
+  Value less(Value x, Value y) { // signed
+    return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(*this, condition, x, y);
+  }
+
+  Value dim(Value buffer, unsigned d) { return memref::DimOp::create(*this, buffer, d); }
+  Value load(Value buffer, ValueRange at) { return memref::LoadOp::create(*this, buffer, at); }
+  void store(Value value, Value buffer, ValueRange at) {
+    memref::StoreOp::create(*this, value, buffer, at);
+  }
+  /// An i64 of memory as an index.
+  Value loadIndex(Value buffer, ValueRange at) {
+    return arith::IndexCastOp::create(*this, getIndexType(), load(buffer, at));
+  }
+
+  /// A thread for each place below `sizes`.
+  void threads(ValueRange sizes, function_ref<void(ValueRange at)> body);
+  /// One after the other, `values` from step to step.
+  Values loop(Value from, Value to, ValueRange values,
+              function_ref<Values(Value i, ValueRange values)> body);
+  void forEach(Value from, Value to, function_ref<void(Value i)> body);
+  void ifThen(Value condition, function_ref<void()> body);
+  /// Of `term` below `count`.
+  Value sum(int64_t count, function_ref<Value(Value i)> term);
+};
+
+/// The width of `[T, W]`.
+inline int64_t rowWidth(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape().back();
+}
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_LOOPS_H

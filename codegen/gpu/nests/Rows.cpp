@@ -1,0 +1,84 @@
+//===- Rows.cpp - embeddings and norms, a thread a row --------------------===//
+#include "codegen/gpu/nests/Kernels.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+/// One row: what is read of it, and where its norm goes.
+struct RowNorm {
+  Loops &b;
+  NormAttr norm;
+  bool rms;
+  Value gamma, beta; // beta may be null
+  int64_t width;
+
+  void emit(function_ref<Value(Value i)> x, function_ref<void(Value y, Value i)> put) {
+    Value count = b.scalar(double(width));
+    Value mean = rms ? b.scalar(0) : b.divf(b.sum(width, x), count);
+    Value squares = b.sum(width, [&](Value i) {
+      Value difference = b.subf(x(i), mean);
+      return b.mulf(difference, difference);
+    });
+    double divisor = norm.getUnbiased() && !rms ? double(width - 1) : double(width);
+    Value variance = b.divf(squares, b.scalar(divisor)),
+          eps = b.scalar(norm.getEps().convertToDouble());
+    auto root = [&](Value v) -> Value { return math::SqrtOp::create(b, v); };
+    Value deviation =
+        norm.getEpsOutside() ? b.addf(root(variance), eps) : root(b.addf(variance, eps));
+    b.forEach(b.index(0), b.index(width), [&](Value i) {
+      Value y = b.mulf(b.divf(b.subf(x(i), mean), deviation), b.load(gamma, i));
+      put(beta ? b.addf(y, b.load(beta, i)) : y, i);
+    });
+  }
+};
+
+} // namespace
+
+void transformer::simt::emitKernel(Loops &b, kernel::LayerNormOp op) {
+  Value x = op.getX(), result = op.getOuts()[0];
+  Value sums = op.getOuts().size() == 2 ? op.getOuts()[1] : Value();
+  int64_t width = rowWidth(x);
+  b.threads(b.dim(x, 0), [&](ValueRange row) {
+    auto at = [&](Value i) { return Values{row[0], i}; };
+    auto input = [&](Value i) {
+      Value v = b.load(x, at(i));
+      for (Value residual : op.getResidual())
+        v = b.addf(v, b.load(residual, at(i)));
+      return v;
+    };
+    if (sums) // may be x's own memory
+      b.forEach(b.index(0), b.index(width), [&](Value i) { b.store(input(i), sums, at(i)); });
+    RowNorm{b, op.getNorm(), op.getRms(), op.getGamma(), op.getBeta(), width}.emit(
+        [&](Value i) { return sums ? b.load(sums, at(i)) : input(i); },
+        [&](Value y, Value i) { b.store(y, result, at(i)); });
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingOp op) {
+  Value result = op.getOuts()[0];
+  int64_t width = rowWidth(result);
+  b.threads(b.dim(op.getIds()[0], 0), [&](ValueRange row) {
+    Values ids;
+    for (Value of : op.getIds())
+      ids.push_back(b.loadIndex(of, row[0]));
+    auto at = [&](Value i) { return Values{row[0], i}; };
+    b.forEach(b.index(0), b.index(width), [&](Value i) {
+      Value sum;
+      for (auto [id, table, scale] : llvm::zip_equal(ids, op.getTables(), op.getScales())) {
+        Value v = b.load(table, {id, i});
+        if (scale != 1)
+          v = b.mulf(v, b.scalar(scale));
+        sum = sum ? b.addf(sum, v) : v;
+      }
+      b.store(sum, result, at(i));
+    });
+    if (!op.getNorm().empty())
+      RowNorm{b, *op.getFormula(), false, op.getNorm()[0], op.getNorm()[1], width}.emit(
+          [&](Value i) { return b.load(result, at(i)); },
+          [&](Value y, Value i) { b.store(y, result, at(i)); });
+  });
+}

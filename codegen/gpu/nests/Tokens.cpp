@@ -1,0 +1,79 @@
+//===- Tokens.cpp - padding dropped and put back --------------------------===//
+#include "codegen/gpu/nests/Kernels.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+/// 1 where the mask keeps the element, 0 elsewhere.
+static Value kept(Loops &b, Value mask, ValueRange at) {
+  Value x = b.load(mask, at);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
+  Value keeps = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, zero);
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), keeps);
+}
+
+/// The host's: sizes of buffers follow from it.
+Value transformer::simt::emitKernel(Loops &b, kernel::CountTokensOp op) {
+  Value mask = op.getMask(), zero = b.index(0);
+  return b
+      .loop(zero, b.dim(mask, 0), zero,
+            [&](Value row, ValueRange rowArgs) {
+              return b.loop(zero, b.dim(mask, 1), rowArgs, [&](Value column, ValueRange args) {
+                return Values{b.add(args[0], kept(b, mask, {row, column}))};
+              });
+            })
+      .front();
+}
+
+/// One thread: every place depends on those before it.
+void transformer::simt::emitKernel(Loops &b, kernel::PackTokensOp op) {
+  Value mask = op.getMask(), cu = op.getOuts()[0], places = op.getOuts()[1];
+  b.threads(b.index(1), [&](ValueRange) {
+    Value zero = b.index(0), batch = b.dim(mask, 0), length = b.dim(mask, 1);
+    b.store(zero, cu, zero);
+    b.loop(zero, batch, zero, [&](Value row, ValueRange rowArgs) {
+      Values next = b.loop(zero, length, rowArgs, [&](Value column, ValueRange args) {
+        Value one = kept(b, mask, {row, column});
+        b.ifThen(b.less(zero, one), [&] {
+          Value place = arith::MulIOp::create(b, row, length);
+          b.store(b.add(place, column), places, args[0]);
+          for (auto [input, packed] : llvm::zip_equal(op.getInputs(), op.getOuts().drop_front(2)))
+            b.store(b.load(input, {row, column}), packed, args[0]);
+        });
+        return Values{b.add(args[0], one)};
+      });
+      b.store(next.front(), cu, b.add(row, 1));
+      return next;
+    });
+  });
+}
+
+/// Zeros everywhere, then the rows that there are.
+void transformer::simt::emitKernel(Loops &b, kernel::UnpackTokensOp op) {
+  Value x = op.getX(), places = op.getRows(), result = op.getOuts()[0];
+  std::optional<int64_t> column = op.getColumn();
+  auto type = cast<MemRefType>(result.getType());
+  Values sizes;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    sizes.push_back(b.dim(result, d));
+  b.threads(sizes, [&](ValueRange at) { b.store(b.scalar(0), result, at); });
+  Value width = b.index(column ? 1 : rowWidth(x)), length = b.dim(result, 1);
+  b.threads({b.dim(places, 0), width}, [&](ValueRange at) {
+    Value place = b.load(places, at[0]);
+    Values to = {b.div(place, length), b.rem(place, length)};
+    if (!column)
+      to.push_back(at[1]);
+    b.store(b.load(x, {at[0], column ? b.index(*column) : at[1]}), result, to);
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, kernel::FirstTokenOp op) {
+  Value x = op.getX(), cu = op.getCu(), result = op.getOuts()[0];
+  b.threads({b.dim(result, 0), b.index(rowWidth(x))}, [&](ValueRange at) {
+    b.store(b.scalar(0), result, at);
+    Value token = b.load(cu, at[0]);
+    b.ifThen(b.less(token, b.load(cu, b.add(at[0], 1))),
+             [&] { b.store(b.load(x, {token, at[1]}), result, at); });
+  });
+}

@@ -1,0 +1,34 @@
+// RUN: transformer-opt %s --transformer-gpu-map-threads=threads=32 | FileCheck %s
+// RUN: transformer-opt %s --transformer-gpu-map-threads --gpu-kernel-outlining | FileCheck %s --check-prefix=OUTLINED
+
+// A thread for each place, blocks of 32, at least one block; the last dimension runs fastest.
+// CHECK-LABEL: @fill(
+// CHECK: %[[ROWS:.*]] = arith.muli
+// CHECK: %[[ALL:.*]] = arith.muli %[[ROWS]], %c4
+// CHECK: %[[N:.*]] = arith.ceildivui %[[ALL]], %c32
+// CHECK: %[[B:.*]] = arith.maxui %[[N]],
+// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[B]], {{.*}}) threads({{.*}}) module(@kernels) function(@fill_0)
+// CHECK: arith.cmpi ult, %[[T:.*]], %[[ALL]]
+// CHECK: scf.if
+// CHECK-DAG: %[[J:.*]] = arith.remui %[[T]], %c4
+// CHECK-DAG: %[[R:.*]] = arith.divui %[[T]], %c4
+// CHECK: %[[I:.*]] = arith.remui %[[R]],
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]]
+// OUTLINED: gpu.launch_func @kernels::@fill_0
+// OUTLINED: gpu.launch_func @kernels::@fill_1
+// OUTLINED: gpu.module @kernels
+// OUTLINED: gpu.func @fill_0
+// OUTLINED: gpu.func @fill_1
+func.func @fill(%x: memref<?x4xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = memref.dim %x, %c0 : memref<?x4xf32>
+  scf.parallel (%i, %j) = (%c0, %c0) to (%rows, %c4) step (%c1, %c1) {
+    memref.store %v, %x[%i, %j] : memref<?x4xf32>
+  }
+  scf.parallel (%i) = (%c0) to (%rows) step (%c1) {
+    memref.store %v, %x[%i, %c0] : memref<?x4xf32>
+  }
+  return
+}
