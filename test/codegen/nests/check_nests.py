@@ -7,6 +7,8 @@ import numpy as np
 import nests
 
 arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
+gpu = arch == "gpu"  # whose kernels run here, thread by thread
+arch = "x86-64-v2" if gpu else arch
 lanes = nests.vector_lanes(arch)
 panel = 2 * lanes
 random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
@@ -359,7 +361,7 @@ def check_attention():
     shapes = [(2, 2, 5, 0.4), (2, 1, 8, 0.3), (3, 3, 12, 0.3), (4, 2, 16, -0.25), (2, 2, 64, 0.125), (1, 1, 80, 0.11), (2, 2, 128, 0.088)]
     for i, (heads, groups, dim, scale) in enumerate(shapes):
         for number, (mode, settings) in enumerate(MODES.items()):
-            if number > 2 and i % 3 != number % 3:
+            if number > 2 and i % 6 != number % 6:  # the time goes into compiling
                 continue
             attention = Attention(heads, groups, dim, scale, factor=i % 2 == 1, **settings)
             lengths = [[1], [7, 0, 3, 16, 17, 1], [66, 5, 131], [64, 1100, 9, 2]][: 4 if i in (1, 4) else 3]
@@ -377,7 +379,8 @@ def check_lengths(attention, name, queries):
     plain = attention.exact(rows, memory, queries, keys, np.float32)
     finite = np.isfinite(want)
     error, reference = (np.abs(np.where(finite, x, 0) - np.where(finite, want, 0)).max() for x in (got, plain))
-    ok = error <= 4 * reference + 1e-7  # numpy adds a short row in several chains
+    largest = max(1, np.abs(np.where(finite, want, 0)).max())  # of log_sum_exp more than 1
+    ok = error <= 4 * reference + 1e-7 * largest  # numpy adds a short row in several chains
     ok &= np.array_equal(np.isfinite(got), finite)
     cq, ck = offsets(queries), offsets(keys)
     for b, n in enumerate(queries):  # alone, and fewer queries of it
@@ -406,7 +409,11 @@ def chunk_of(attention):
     return attention.chunked
 
 
-for part in (check_packing, check_weights, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary, check_attention):
+# Those that have their own layout or results on a CPU are no others'.
+parts = (check_packing, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary)
+if not gpu:
+    parts += (check_weights, check_attention)
+for part in parts:
     if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
         part()
 print("FAILED" if failures else "all passed")
