@@ -2,6 +2,7 @@
 #include "codegen/cpu/Pipelines.h"
 #include "codegen/Passes.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/memory/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -9,27 +10,16 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
-
-static void addCleanUp(OpPassManager &manager) {
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-}
 
 void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef arch) {
   manager.addPass(createSetTarget({arch.str()}));
   manager.addPass(createEstimateSquares());
   manager.addPass(createConvertElementwiseToLinalgPass());
   manager.addPass(createPackLinear());
-  manager.addPass(createNormInPlace());
-  manager.addPass(createPassDestinations());
-  addCleanUp(manager);
-  manager.addPass(createHoistParametersPass());
-  manager.addPass(createOutlinePreparedPass());
-  addCleanUp(manager);
+  addPreparePasses(manager);
 }
 
 void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager) {

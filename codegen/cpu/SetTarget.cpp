@@ -1,4 +1,5 @@
 //===- SetTarget.cpp - which CPU the module's code is for -----------------===//
+#include "codegen/Target.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/Target.h"
 
@@ -20,7 +21,7 @@ struct SetTargetPass : mlir::transformer::impl::SetTargetBase<SetTargetPass> {
       getOperation().emitError(llvm::toString(target.takeError()));
       return signalPassFailure();
     }
-    getOperation()->setAttr(cpu::TargetAttr::attributeName, *target);
+    getOperation()->setAttr(kTargetAttr, *target);
   }
 };
 

@@ -1,5 +1,6 @@
 //===- Target.cpp - the CPUs that code is made for ------------------------===//
 #include "codegen/cpu/Target.h"
+#include "codegen/Target.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/abi/CpuFeatureTable.h"
@@ -104,7 +105,7 @@ cpu::TargetAttr cpu::TargetAttr::of(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
-  auto target = module->getAttrOfType<TargetAttr>(attributeName);
+  auto target = module->getAttrOfType<TargetAttr>(kTargetAttr);
   if (!target)
     module.emitError() << "has no target; transformer-cpu-set-target gives it one";
   return target;

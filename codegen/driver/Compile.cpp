@@ -267,33 +267,31 @@ llvm::Error writeCode(const std::string &output, llvm::Module &ir, cpu::TargetAt
 
 /// From the LLVM dialect to a file of `goal`.
 llvm::Error writeCpu(ModuleOp module, const Goal &goal, const CompileOptions &options,
-                     const llvm::MemoryBuffer *weights, TimingScope &timing) {
-  llvm::Expected<cpu::TargetAttr> target = cpuTarget(module.getContext(), options.arch);
-  if (!target)
-    return target.takeError();
+                     cpu::TargetAttr target, const llvm::MemoryBuffer *weights,
+                     TimingScope &timing) {
   llvm::LLVMContext context;
   TimingScope translation = timing.nest("Translate to LLVM IR");
-  auto ir = toLlvmIr(module, *target, context);
+  auto ir = toLlvmIr(module, target, context);
   if (!ir)
     return ir.takeError();
   translation.stop();
   TimingScope code = timing.nest("Optimize and emit code");
   if (goal.file == "exe" || goal.file == "module") {
-    auto objects = emitObjects(**ir, *target);
+    auto objects = emitObjects(**ir, target);
     if (!objects)
       return objects.takeError();
     code.stop();
     TimingScope link = timing.nest("Link");
-    return writeProgram(*objects, options, *target, goal.file == "module", weights);
+    return writeProgram(*objects, options, target, goal.file == "module", weights);
   }
-  if (llvm::Error error = optimize(**ir, *target))
+  if (llvm::Error error = optimize(**ir, target))
     return error;
   if (goal.file == "llvm-ir")
     return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       (*ir)->print(out, nullptr);
       return llvm::Error::success();
     });
-  return writeCode(options.output, **ir, *target,
+  return writeCode(options.output, **ir, target,
                    goal.file == "asm" ? llvm::CodeGenFileType::AssemblyFile
                                       : llvm::CodeGenFileType::ObjectFile);
 }
@@ -343,9 +341,13 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
   registerCodegenDialects(registry);
   registerImportDialects(registry);
   MLIRContext context(registry);
-  if (goal->kind->name == "cpu")
-    if (llvm::Error error = cpuTarget(&context, options.arch).takeError())
-      return error;
+  cpu::TargetAttr target;
+  if (goal->kind->name == "cpu") {
+    auto found = cpuTarget(&context, options.arch);
+    if (!found)
+      return found.takeError();
+    target = *found;
+  }
   std::unique_ptr<llvm::MemoryBuffer> weights;
   if (options.embedWeights) {
     auto read = readWeights(options.input);
@@ -368,6 +370,6 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
       return llvm::Error::success();
     });
   if (goal->kind->name == "cpu")
-    return writeCpu(**module, *goal, options, weights.get(), timing);
+    return writeCpu(**module, *goal, options, target, weights.get(), timing);
   return writeGpu(**module, *goal, options, timing);
 }

@@ -7,13 +7,13 @@
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Pipelines.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/memory/Pipelines.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
-#include "mlir/Transforms/Passes.h"
 #include "passes/Pipelines.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -28,8 +28,7 @@ void buildFused(OpPassManager &manager, StringRef) { buildFusionPipeline(manager
 void buildLinalg(OpPassManager &manager, StringRef) {
   manager.addPass(createConvertTransformerToLinalg());
   manager.addPass(createFuseElementwise());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  addCleanUp(manager);
 }
 
 /// For stages behind the one that sets the target.
@@ -76,15 +75,16 @@ void buildStages(OpPassManager &manager, ArrayRef<Stage> stages, StringRef arch)
 
 struct ArchOption : PassPipelineOptions<ArchOption> {
   Option<std::string> arch{*this, "arch",
-                           llvm::cl::desc("target, as --arch of transformer-compile"),
-                           llvm::cl::init("native")};
+                           llvm::cl::desc("target, as --arch of transformer-compile")};
 };
 
-void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages) {
+void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
+                      StringRef defaultArch) {
   if (llvm::any_of(stages, [](const Stage &stage) { return stage.setsTarget; }))
     PassPipelineRegistration<ArchOption>(
-        name, description, [stages](OpPassManager &manager, const ArchOption &options) {
-          buildStages(manager, stages, options.arch);
+        name, description, [=](OpPassManager &manager, const ArchOption &options) {
+          buildStages(manager, stages,
+                      options.arch.empty() ? defaultArch : StringRef(options.arch));
         });
   else
     PassPipelineRegistration<>(
@@ -137,8 +137,9 @@ void mlir::transformer::registerCodegenPipelines() {
   for (const TargetKind &kind : targetKinds()) {
     for (const Stage &stage : kind.stages)
       if (registered.insert(stage.pipeline).second)
-        registerPipeline(stage.pipeline, stage.description, stage);
-    registerPipeline(kind.pipeline, "a model to the last of the stages above", kind.stages);
+        registerPipeline(stage.pipeline, stage.description, stage, kind.defaultArch);
+    registerPipeline(kind.pipeline, "a model to the last of the stages above", kind.stages,
+                     kind.defaultArch);
   }
 }
 

@@ -1,6 +1,7 @@
 //===- EmitKernels.cpp - kernels on buffers to threads --------------------===//
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/kernels/Dispatch.h"
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,25 +16,6 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-/// Emits the threads of `op`, if it is an OpTy and there is a kernel for it.
-template <typename OpTy> bool emitIf(simt::Loops &b, Operation *op) {
-  auto typed = dyn_cast<OpTy>(op);
-  if (!typed)
-    return false;
-  if constexpr (requires { simt::emitKernel(b, typed); }) {
-    if constexpr (std::is_void_v<decltype(simt::emitKernel(b, typed))>)
-      simt::emitKernel(b, typed);
-    else
-      op->getResult(0).replaceAllUsesWith(simt::emitKernel(b, typed));
-    return true;
-  }
-  return false;
-}
-
-template <typename... OpTys> bool emitAny(simt::Loops &b, Operation *op) {
-  return (emitIf<OpTys>(b, op) || ...);
-}
 
 /// A thread a number.
 void emitCopy(memref::CopyOp op) {
@@ -61,10 +43,13 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
         return signalPassFailure();
       }
       simt::Loops b(op);
-      bool emitted = emitAny<
+      auto emit = [&](auto typed)
+        requires requires { simt::emitKernel(b, typed); }
+      { return simt::emitKernel(b, typed); };
+      bool emitted = kernel::emitAs<
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"
-          >(b, op);
+          >(op, emit);
       if (!emitted) {
         op->emitOpError("has no kernel on a GPU");
         return signalPassFailure();

@@ -26,8 +26,7 @@ StringRef intrinsicOf(Operation *op) {
       .Default([](Operation *) { return ""; });
 }
 
-struct MathToIntrinsicsPass
-    : mlir::transformer::impl::MathToIntrinsicsBase<MathToIntrinsicsPass> {
+struct MathToIntrinsicsPass : mlir::transformer::impl::MathToIntrinsicsBase<MathToIntrinsicsPass> {
   using Base::Base;
   void runOnOperation() override {
     SmallVector<Operation *> ops;

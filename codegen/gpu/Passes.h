@@ -8,9 +8,6 @@
 
 namespace mlir::transformer {
 
-/// The name of the module's attribute that says what code is for.
-inline constexpr llvm::StringLiteral kGpuTargetAttr = "transformer.target";
-
 #define GEN_PASS_DECL
 #include "codegen/gpu/Passes.h.inc"
 

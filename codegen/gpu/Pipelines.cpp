@@ -2,31 +2,20 @@
 #include "codegen/gpu/Pipelines.h"
 #include "codegen/Passes.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/memory/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 
-static void addCleanUp(OpPassManager &manager) {
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-}
-
 void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
   manager.addPass(createSetGpuTarget({arch.str()}));
-  manager.addPass(createNormInPlace());
-  manager.addPass(createPassDestinations());
-  addCleanUp(manager);
-  manager.addPass(createHoistParametersPass());
-  manager.addPass(createOutlinePreparedPass());
-  addCleanUp(manager);
+  addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);

@@ -1,4 +1,5 @@
 //===- Target.cpp - which GPU code is for ---------------------------------===//
+#include "codegen/Target.h"
 #include "codegen/gpu/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -24,7 +25,7 @@ struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTarget
       getOperation().emitError("--arch " + arch + ": expected sm_80 or sm_90a");
       return signalPassFailure();
     }
-    getOperation()->setAttr(kGpuTargetAttr,
+    getOperation()->setAttr(kTargetAttr,
                             NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
                                                       "nvptx64-nvidia-cuda", arch, features));
   }
@@ -33,7 +34,7 @@ struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTarget
 struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<AttachGpuTargetPass> {
   using Base::Base;
   void runOnOperation() override {
-    auto target = getOperation()->getAttrOfType<NVVM::NVVMTargetAttr>(kGpuTargetAttr);
+    auto target = getOperation()->getAttrOfType<NVVM::NVVMTargetAttr>(kTargetAttr);
     if (!target) {
       getOperation().emitError("has no target; transformer-gpu-set-target gives it one");
       return signalPassFailure();

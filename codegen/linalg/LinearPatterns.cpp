@@ -61,9 +61,7 @@ struct ConvertSplit : OpConversionPattern<SplitOp> {
           rewriter, op.getLoc(), x, ArrayRef<OpFoldResult>{zero, rewriter.getIndexAttr(column)},
           ArrayRef<OpFoldResult>{rows, rewriter.getIndexAttr(width)},
           ArrayRef<OpFoldResult>{one, one});
-      if (slice.getType() != result.getType())
-        slice = tensor::CastOp::create(rewriter, op.getLoc(), result.getType(), slice);
-      slices.push_back(slice);
+      slices.push_back(rewriter.createOrFold<tensor::CastOp>(op.getLoc(), result.getType(), slice));
       column += width;
     }
     rewriter.replaceOp(op, slices);

@@ -42,9 +42,7 @@ struct ConvertPackTokens : OpConversionPattern<PackTokensOp> {
     SmallVector<SmallVector<Value>> values;
     for (auto [i, result] : llvm::enumerate(op.getPacked())) {
       Value value = packed.getResult(2 + i);
-      if (value.getType() != result.getType())
-        value = tensor::CastOp::create(rewriter, loc, result.getType(), value);
-      values.push_back({value});
+      values.push_back({rewriter.createOrFold<tensor::CastOp>(loc, result.getType(), value)});
     }
     Value length = tensor::DimOp::create(rewriter, loc, mask, 1);
     values.push_back({packed.getResult(0), packed.getResult(1), length});
@@ -69,9 +67,7 @@ struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
         kernel::UnpackTokensOp::create(rewriter, loc, TypeRange{padded}, adaptor.getX().front(),
                                        of.rows, ValueRange{out}, op.getColumnAttr())
             .getResult(0);
-    if (padded != type)
-      y = tensor::CastOp::create(rewriter, loc, type, y);
-    rewriter.replaceOp(op, y);
+    rewriter.replaceOp(op, rewriter.createOrFold<tensor::CastOp>(loc, type, y));
     return success();
   }
 };
@@ -90,9 +86,7 @@ struct ConvertFirstToken : OpConversionPattern<FirstTokenOp> {
     Value y = kernel::FirstTokenOp::create(rewriter, loc, TypeRange{rows}, adaptor.getX().front(),
                                            of.cu, ValueRange{out})
                   .getResult(0);
-    if (rows != type)
-      y = tensor::CastOp::create(rewriter, loc, type, y);
-    rewriter.replaceOp(op, y);
+    rewriter.replaceOp(op, rewriter.createOrFold<tensor::CastOp>(loc, type, y));
     return success();
   }
 };

@@ -1,5 +1,6 @@
 //===- LowerModuleAbi.cpp - parameters and entries to the module ABI ------===//
 #include "codegen/Passes.h"
+#include "codegen/Target.h"
 #include "codegen/analysis/Flops.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/module/Description.h"
@@ -88,7 +89,7 @@ public:
       op.erase();
     for (auto op : llvm::make_early_inc_range(module.getOps<ParameterOp>()))
       op.erase();
-    module->removeAttr(cpu::TargetAttr::attributeName);
+    module->removeAttr(kTargetAttr);
     hideFunctions();
     return success();
   }

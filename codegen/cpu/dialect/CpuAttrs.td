@@ -42,8 +42,6 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
                         "int64_t":$task_bytes, "int64_t":$task_rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// The name of the module's attribute.
-    static constexpr ::llvm::StringLiteral attributeName = "transformer.target";
     /// The target of the module that is or holds `op`; null, with an error at the
     /// module, where there is none.
     static TargetAttr of(::mlir::Operation *op);

@@ -72,8 +72,7 @@ public:
     Value sums = emitContraction(factors, zeros);
     Value y = unpack(emitEpilogue(factors, sums));
     Type expected = last->getResult(0).getType();
-    rewriter.replaceOp(
-        last, y.getType() == expected ? y : tensor::CastOp::create(b, expected, y).getResult());
+    rewriter.replaceOp(last, b.createOrFold<tensor::CastOp>(expected, y));
     if (tail)
       rewriter.eraseOp(product);
   }
@@ -187,8 +186,7 @@ private:
 
   Value packRows(Value value) {
     auto type = RankedTensorType::get({ShapedType::kDynamic, outputs}, b.getF32Type());
-    if (value.getType() != type)
-      value = tensor::CastOp::create(b, type, value);
+    value = b.createOrFold<tensor::CastOp>(type, value);
     return tensor::ExpandShapeOp::create(
         b, type.clone({ShapedType::kDynamic, panels, columns}), value,
         ArrayRef<ReassociationIndices>{{0}, {1, 2}},

@@ -1,6 +1,7 @@
 //===- Nests.cpp - kernels to loop nests ----------------------------------===//
 #include "codegen/cpu/nests/Nests.h"
 #include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/kernels/Dispatch.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -22,25 +23,6 @@ static LogicalResult checkBuffers(Operation *op) {
   return success();
 }
 
-/// Emits the nest of `op`, if it is an OpTy and there is one.
-template <typename OpTy> static bool emitIf(Emit &b, Operation *op) {
-  auto typed = dyn_cast<OpTy>(op);
-  if (!typed)
-    return false;
-  if constexpr (requires { emitNest(b, typed); }) {
-    if constexpr (std::is_void_v<decltype(emitNest(b, typed))>)
-      emitNest(b, typed);
-    else
-      op->getResult(0).replaceAllUsesWith(emitNest(b, typed));
-    return true;
-  }
-  return false;
-}
-
-template <typename... OpTys> static bool emitAny(Emit &b, Operation *op) {
-  return (emitIf<OpTys>(b, op) || ...);
-}
-
 LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr target) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
@@ -53,14 +35,17 @@ LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr targ
     if (failed(checkBuffers(op)))
       return failure();
     Emit b(op, target);
-    bool emitted = emitAny<
+    auto emit = [&](auto typed)
+      requires requires { emitNest(b, typed); }
+    { return emitNest(b, typed); };
+    bool emitted = kernel::emitAs<
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"
-                       >(b, op) ||
-                   emitAny<
+                       >(op, emit) ||
+                   kernel::emitAs<
 #define GET_OP_LIST
 #include "codegen/cpu/dialect/CpuOps.cpp.inc"
-                       >(b, op);
+                       >(op, emit);
     if (!emitted)
       return op->emitOpError("has no loop nest on a CPU");
     op->erase();

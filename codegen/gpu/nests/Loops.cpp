@@ -53,9 +53,8 @@ Value Loops::sum(int64_t count, function_ref<Value(Value)> term) {
     return next;
   };
   if (whole)
-    sums = loop(index(0), index(whole), sums, [&](Value i, ValueRange values) {
-      return addTo(values, mul(i, parts), parts);
-    });
+    sums = loop(index(0), index(whole), sums,
+                [&](Value i, ValueRange values) { return addTo(values, mul(i, parts), parts); });
   sums = addTo(sums, index(whole * parts), count % parts);
   while (sums.size() > 1) {
     for (size_t j = 0; j < sums.size() / 2; ++j)

@@ -32,3 +32,7 @@ func.func @fill(%x: memref<?x4xf32>, %v: f32) {
   }
   return
 }
+
+// Without an architecture the GPU's stages take their own.
+// RUN: transformer-opt %s --transformer-gpu-map | FileCheck %s --check-prefix=ARCH
+// ARCH: transformer.target = #nvvm.target<{{.*}}chip = "sm_90a"

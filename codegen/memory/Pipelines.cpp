@@ -1,0 +1,23 @@
+//===- Pipelines.cpp - what every target's pipelines share ----------------===//
+#include "codegen/memory/Pipelines.h"
+#include "codegen/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void mlir::transformer::addCleanUp(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+void mlir::transformer::addPreparePasses(OpPassManager &manager) {
+  manager.addPass(createNormInPlace());
+  manager.addPass(createPassDestinations());
+  addCleanUp(manager);
+  manager.addPass(createHoistParametersPass());
+  manager.addPass(createOutlinePreparedPass());
+  addCleanUp(manager);
+}

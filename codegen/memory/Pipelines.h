@@ -1,0 +1,19 @@
+//===- Pipelines.h - what every target's pipelines share ------------------===//
+#ifndef CODEGEN_MEMORY_PIPELINES_H
+#define CODEGEN_MEMORY_PIPELINES_H
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace mlir::transformer {
+
+/// Canonicalisation, and what is computed twice once.
+void addCleanUp(OpPassManager &manager);
+
+/// Results written where callers want them, computations on weights moved to prepare functions.
+void addPreparePasses(OpPassManager &manager);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_MEMORY_PIPELINES_H
