@@ -150,8 +150,8 @@ struct HoistParameters : transformer::impl::HoistParametersPassBase<HoistParamet
 
     ParameterAnalysis analysis(derivedArguments, anyParameter);
     for (Layer &layer : layers)
-      if (Operation *left = analysis.find(layer.function,
-                                          [&](Operation *op) { return analysis.isDerived(op); })) {
+      if (Operation *left =
+              analysis.find(layer.function, [&](Operation *op) { return analysis.mayLeave(op); })) {
         left->emitError() << left->getName() << " on parameters was not hoisted out of @"
                           << layer.function.getSymName();
         return signalPassFailure();

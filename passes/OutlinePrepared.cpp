@@ -112,7 +112,7 @@ private:
   /// Declares the result of `function` on `sources`, after all parameters.
   PreparedOp declare(Value root, func::FuncOp function, ArrayAttr sources) {
     std::string base = sources.empty()
-                           ? "sinusoidal_table"
+                           ? root.getDefiningOp()->getName().stripDialect().str()
                            : cast<FlatSymbolRefAttr>(sources[0]).getValue().str() + ".prepared";
     std::string name = base;
     for (unsigned i = 1; symbols.lookup(name); ++i)
@@ -165,7 +165,7 @@ struct OutlinePrepared : transformer::impl::OutlinePreparedPassBase<OutlinePrepa
 
     ParameterAnalysis analysis(noArguments, isSource);
     if (Operation *left = analysis.find(
-            function, [&](Operation *op) { return isExpression(op) && analysis.isDerived(op); }))
+            function, [&](Operation *op) { return isExpression(op) && analysis.mayLeave(op); }))
       return left->emitError() << left->getName() << " on parameters was not outlined from @"
                                << function.getSymName();
     return success();

@@ -1,6 +1,7 @@
 //===- ParameterAnalysis.cpp - what depends on parameters only ------------===//
 #include "passes/ParameterAnalysis.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -10,7 +11,7 @@ using namespace mlir::transformer;
 namespace {
 
 /// An op that stands for itself wherever it is cloned.
-bool isConstant(Operation *op) {
+bool isLiteral(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() ||
          (isa<tensor::EmptyOp>(op) && op->getNumOperands() == 0);
 }
@@ -24,7 +25,14 @@ SmallVector<Value> inputsOf(Operation *op) {
   return inputs;
 }
 
-bool isStaticF32Tensor(Type type) {
+/// A constant of different numbers: as good as a parameter.
+bool isConstantWeight(Operation *op) {
+  ElementsAttr values;
+  return matchPattern(op, m_Constant(&values)) && !values.isSplat();
+}
+
+/// What a prepared tensor can hold.
+bool isStored(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && tensor.getElementType().isF32();
 }
@@ -44,16 +52,15 @@ bool ParameterAnalysis::isDerived(Operation *op) {
   auto compute = [&]() {
     if (auto parameter = dyn_cast<GetParameterOp>(op))
       return isSource(parameter);
-    if (isa<SinusoidalTableOp>(op))
+    if (isa<SinusoidalTableOp>(op) || isConstantWeight(op))
       return true;
-    if (op->getNumResults() == 0 || !llvm::all_of(op->getResultTypes(), isStaticF32Tensor) ||
-        !isMemoryEffectFree(op))
+    if (op->getNumResults() == 0 || !isMemoryEffectFree(op))
       return false;
     bool reachesParameter = false;
     for (Value input : inputsOf(op)) {
       if (isDerived(input))
         reachesParameter = true;
-      else if (!input.getDefiningOp() || !isConstant(input.getDefiningOp()))
+      else if (!input.getDefiningOp() || !isLiteral(input.getDefiningOp()))
         return false;
     }
     return reachesParameter;
@@ -76,16 +83,30 @@ Operation *ParameterAnalysis::find(func::FuncOp function,
   return found;
 }
 
+bool ParameterAnalysis::mayLeave(Operation *op) {
+  return isDerived(op) && !isLiteral(op) && llvm::all_of(op->getResultTypes(), isStored);
+}
+
+void ParameterAnalysis::addRoot(OpOperand &use, Roots &roots) {
+  Operation *source = use.get().getDefiningOp();
+  if (!source || !isDerived(source))
+    return;
+  if (mayLeave(source)) {
+    roots[use.get()].push_back(&use);
+    return;
+  }
+  source->walk([&](Operation *op) { // it stays; what it is made from need not
+    for (OpOperand &operand : op->getOpOperands())
+      addRoot(operand, roots);
+  });
+}
+
 ParameterAnalysis::Roots ParameterAnalysis::findRoots(func::FuncOp function) {
   Roots roots;
   find(function, [&](Operation *op) {
-    if (isDerived(op))
-      return false;
-    for (OpOperand &operand : op->getOpOperands()) {
-      Operation *source = operand.get().getDefiningOp();
-      if (source && isDerived(source))
-        roots[operand.get()].push_back(&operand);
-    }
+    if (!isDerived(op))
+      for (OpOperand &operand : op->getOpOperands())
+        addRoot(operand, roots);
     return false;
   });
   return roots;

@@ -17,7 +17,7 @@ namespace mlir::transformer {
 /// a new analysis when ops have changed.
 class ParameterAnalysis {
 public:
-  /// Uses of a value by ops that are not derived themselves.
+  /// Uses of a value by ops that stay.
   using Roots = llvm::MapVector<Value, SmallVector<OpOperand *>>;
 
   /// `arguments` are function arguments known to be derived; `isSource` says
@@ -29,15 +29,21 @@ public:
   bool isDerived(Value value);
   bool isDerived(Operation *op);
 
+  /// Whether `op` is derived, no constant, and its results can be prepared tensors.
+  bool mayLeave(Operation *op);
+
   /// Calls `visit` on every op of `function`, but not on those inside the
   /// regions of derived ops. Stops at and returns the first op for which
   /// `visit` returns true; null if there is none.
   Operation *find(func::FuncOp function, llvm::function_ref<bool(Operation *)> visit);
 
-  /// Results of derived ops that other ops read, in the order of first use.
+  /// Results of derived ops that may leave and that ops read which stay, in the order of first
+  /// use.
   Roots findRoots(func::FuncOp function);
 
 private:
+  void addRoot(OpOperand &use, Roots &roots);
+
   const llvm::DenseSet<Value> &arguments;
   llvm::function_ref<bool(GetParameterOp)> isSource;
   llvm::DenseMap<Operation *, bool> known;

@@ -172,21 +172,23 @@ def HoistParametersPass : Pass<"transformer-hoist-parameters", "::mlir::ModuleOp
     `transformer-outline-prepared` moves it to load time.
 
     A value is derived from parameters when it is the result of `get_parameter`
-    or `sinusoidal_table`; an argument of a private function that gets such a
-    value in every call; or a result of an op without memory effects whose
-    results are static tensors of f32, whose tensor operands are derived, and
-    whose other operands, like those captured by its regions, are constants,
-    among them at least one derived value. `tensor.empty` counts as a constant.
+    or `sinusoidal_table`; a constant tensor of different numbers; an argument
+    of a private function that gets such a value in every call; or a result of
+    an op without memory effects whose operands, like what its regions capture,
+    are derived or constants, among them at least one derived value.
+    `tensor.empty` counts as a constant.
 
-    The largest derived expressions become new last arguments, in the order of
-    their first use; their ops are cloned before each call; arguments that
-    nothing reads any more are dropped.
+    The largest derived expressions whose results are static tensors of f32
+    become new last arguments, in the order of their first use; their ops are
+    cloned before each call; arguments that nothing reads any more are dropped.
 
-    Left alone: a derived argument that is used as it is (a bias); functions
-    that are public, entry points, recursive, or named by anything but calls;
-    parameters that only some calls pass.
+    Left alone: a derived argument that is used as it is (a bias), a constant
+    likewise; functions that are public, entry points, recursive, or named by
+    anything but calls; parameters that only some calls pass; derived values of
+    other types that an op reads which is not derived.
 
-    In every other private function no derived op is left.
+    In every other private function no derived op is left whose results are such
+    tensors.
 
     Example:
     ```mlir
@@ -220,13 +222,13 @@ def OutlinePreparedPass : Pass<"transformer-outline-prepared", "::mlir::ModuleOp
     parameters is one tensor. What is a prepared tensor itself is computed once,
     and is a source where another expression reads it. Sources stand in the order of their first use,
     each once. The tensor is named after its first source
-    (`@"h.0.attn.weight.prepared"`), or `@sinusoidal_table` without sources.
+    (`@"h.0.attn.weight.prepared"`), or after its op without sources.
 
     Left alone: parameters used as they are; expressions on tensors that are
     prepared already (so that running the pass again changes nothing); private
     functions: run `transformer-hoist-parameters` first.
 
-    In entry points no derived op is left.
+    In entry points no derived op is left whose results are static tensors of f32.
 
     Example:
     ```mlir
@@ -243,7 +245,7 @@ def OutlinePreparedPass : Pass<"transformer-outline-prepared", "::mlir::ModuleOp
     %w = transformer.get_parameter @"k.weight.prepared" : tensor<8x8xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
 #endif // PASSES_PASSES_TD

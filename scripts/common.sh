@@ -45,6 +45,17 @@ build_targets() {
   note "built in $(seconds_since "$start") s"
 }
 
+# build_with_sanitizers TARGET...: the compiler, too, in a folder of its own.
+with_sanitizers=$root/build-fuzz
+build_with_sanitizers() {
+  say "Build with sanitizers (from nothing this takes a quarter of an hour)"
+  logged "$with_sanitizers/log/configure.log" cmake -S "$root" -B "$with_sanitizers" --preset release \
+    -DTRANSFORMER_SANITIZE=ON -DTRANSFORMER_SANITIZE_LEVEL=-O1
+  logged "$with_sanitizers/log/build.log" ninja -C "$with_sanitizers" -j "$cores" "$@"
+}
+# LLVM is not instrumented: what it knows of its containers and allocators, sanitizers do not.
+asan_beside_llvm=detect_container_overflow=0:allow_user_poisoning=0
+
 # The path of the all-MiniLM-L6-v2 checkpoint, once fetch_checkpoint has run.
 checkpoint=$root/demo/all-MiniLM-L6-v2
 

@@ -13,6 +13,9 @@ config.test_source_root = os.path.dirname(__file__)
 config.environment["PATH"] = os.pathsep.join(
     [config.transformer_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
 config.substitutions.append(("%source_root", config.transformer_source_root))
 config.substitutions.append(("%build_root", config.transformer_build_root))
 config.substitutions.append(("%mlir_include", config.mlir_include_dir))

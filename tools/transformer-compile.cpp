@@ -14,8 +14,10 @@ static cl::opt<std::string> input(cl::Positional,
 static cl::opt<std::string> output("o",
                                    cl::desc("Output: an executable, or a module if it ends in .so"),
                                    cl::value_desc("file"), cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc(mlir::transformer::targetNames()),
-                                   cl::init("cpu"), cl::cat(category));
+static const std::string targetHelp = mlir::transformer::targetNames(); // options keep no copy
+static const std::string emitHelp = mlir::transformer::emitHelp();
+static cl::opt<std::string> target("target", cl::desc(targetHelp), cl::init("cpu"),
+                                   cl::cat(category));
 static cl::opt<std::string>
     arch("arch",
          cl::desc("native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, an x86-64 CPU's name, aarch64; "
@@ -27,8 +29,7 @@ static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there
                                  cl::init("inference"), cl::cat(category));
 static cl::opt<std::string> dtype("weights-dtype", cl::desc("f32 (others are not there yet)"),
                                   cl::init("f32"), cl::cat(category));
-static cl::opt<std::string> emit("emit", cl::desc(mlir::transformer::emitHelp()),
-                                 cl::cat(category));
+static cl::opt<std::string> emit("emit", cl::desc(emitHelp), cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",
                                   cl::desc("Append the checkpoint's weights to the output"),
                                   cl::cat(category));

@@ -45,23 +45,23 @@ DictionaryAttr elementwiseWork(linalg::LinalgOp op) {
 struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<LowerElementwisePass> {
   using Base::Base;
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    cpu::TargetAttr target = cpu::TargetAttr::of(module);
+    func::FuncOp function = getOperation();
+    cpu::TargetAttr target = cpu::TargetAttr::of(function);
     if (!target)
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<memref::CopyOp> copies;
-    module.walk([&](memref::CopyOp op) { copies.push_back(op); });
+    function.walk([&](memref::CopyOp op) { copies.push_back(op); });
     for (memref::CopyOp copy : copies) {
       rewriter.setInsertionPoint(copy);
       rewriter.replaceOpWithNewOp<linalg::CopyOp>(copy, copy.getSource(), copy.getTarget());
     }
-    for (linalg::LinalgOp op : linalgOps(module))
+    for (linalg::LinalgOp op : linalgOps(function))
       if (!op->getParentOfType<scf::ForallOp>() && op.getNumLoops() > 0 &&
           linalg::isParallelIterator(op.getIteratorTypesArray().front()) &&
           failed(parallelize(rewriter, op, target.getTaskRows())))
         return signalPassFailure();
-    for (linalg::LinalgOp op : linalgOps(module)) {
+    for (linalg::LinalgOp op : linalgOps(function)) {
       rewriter.setInsertionPoint(op);
       if (failed(linalg::linalgOpToLoops(rewriter, op))) {
         op->emitOpError("is left after lowering to loops");
@@ -72,9 +72,9 @@ struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<Lowe
   }
 
 private:
-  static SmallVector<linalg::LinalgOp> linalgOps(ModuleOp module) {
+  static SmallVector<linalg::LinalgOp> linalgOps(func::FuncOp function) {
     SmallVector<linalg::LinalgOp> ops;
-    module.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     return ops;
   }
 

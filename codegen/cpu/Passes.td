@@ -75,7 +75,7 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
                            "::mlir::transformer::cpu::CpuDialect"];
 }
 
-def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
+def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::func::FuncOp"> {
   let summary = "Tile and fuse linear layers for a CPU's registers and caches";
   let description = [{
     For each contraction on panels and its epilogue: tasks of a block of rows by
@@ -91,7 +91,7 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
-def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::ModuleOp"> {
+def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::func::FuncOp"> {
   let summary = "Register tiles of linear layers on vectors";
   let description = [{
     The contraction of a register tile becomes a loop over k, one fused
@@ -113,7 +113,7 @@ def SeparateWeights : Pass<"transformer-cpu-separate-weights", "::mlir::ModuleOp
   }];
 }
 
-def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
+def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::func::FuncOp"> {
   let summary = "Sums over a long k as sums of sums";
   let description = [{
     A loop over k of a register tile that goes through more than `steps` k
@@ -127,7 +127,7 @@ def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
+def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::func::FuncOp"> {
   let summary = "Accumulators into registers, the k loop unrolled";
   let description = [{
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
@@ -137,7 +137,7 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
 }
 
-def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::ModuleOp"> {
+def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::FuncOp"> {
   let summary = "Fetch the next weight panel while this one is multiplied";
   let description = [{
     In the unrolled loop over k of every register tile with at least four rows:
@@ -150,7 +150,7 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::ModuleOp">
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
-def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::ModuleOp"> {
+def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::func::FuncOp"> {
   let summary = "What is left of linalg, and copies, to parallel loops";
   let description = [{
     Every linalg op and every `memref.copy` on buffers outside a parallel loop
@@ -172,6 +172,16 @@ def OutlineParallel : Pass<"transformer-cpu-outline-parallel", "::mlir::ModuleOp
     `scf.forall` is left.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+}
+
+def LowerGlobals : Pass<"transformer-cpu-lower-globals", "::mlir::ModuleOp"> {
+  let summary = "constant buffers to the LLVM dialect's globals";
+  let description = [{
+    `memref.global` and what reads its address, so that all other conversions can
+    go function by function: the address of a global is valid only once that is
+    one of the LLVM dialect.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // CODEGEN_CPU_PASSES_TD

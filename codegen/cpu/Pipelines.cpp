@@ -22,33 +22,37 @@ void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef a
   addPreparePasses(manager);
 }
 
+// What needs no look at the module goes function by function, several at a time.
+
 void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager) {
   manager.addPass(createSeparateWeights());
   manager.addPass(createLowerPrepare());
-  manager.addPass(createTileLinear());
-  manager.addPass(createVectorizeLinear());
-  addCleanUp(manager);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createTileLinear());
+  functions.addPass(createVectorizeLinear());
+  addCleanUp(functions);
 }
 
 void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   manager.addPass(createBufferizeModule());
-  addCleanUp(manager);
-  manager.addPass(createLowerElementwise());
-  manager.addPass(createSumInBlocks());
-  manager.addPass(createLowerVectors());
-  manager.addPass(createCanonicalizerPass()); // constant steps of unrolled loops
-  manager.addPass(createPrefetchPanels());
-  manager.addPass(createEmitNests());
-  addCleanUp(manager);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  addCleanUp(functions);
+  functions.addPass(createLowerElementwise());
+  functions.addPass(createSumInBlocks());
+  functions.addPass(createLowerVectors());
+  functions.addPass(createCanonicalizerPass()); // constant steps of unrolled loops
+  functions.addPass(createPrefetchPanels());
+  functions.addPass(createEmitNests());
+  addCleanUp(functions);
   manager.addPass(createPlanMemory());
-  addCleanUp(manager);
+  addCleanUp(manager.nest<func::FuncOp>());
 }
 
 void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineParallel());
   manager.addPass(createLowerModuleAbi());
-  // What needs no look at the module goes function by function, several at a time.
-  OpPassManager &functions = manager.nestAny();
+  manager.addPass(createLowerGlobals());        // functions refer to them
+  OpPassManager &functions = manager.nestAny(); // of the LLVM dialect, too
   addCleanUp(functions);
   functions.addPass(createLoopInvariantCodeMotionPass());
   VectorTransferToSCFOptions vectorToScf;
@@ -62,13 +66,10 @@ void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   functions.addPass(createConvertVectorToLLVMPass());
   functions.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass()); // declares functions
-  OpPassManager &again = manager.nestAny();
-  again.addPass(createArithToLLVMConversionPass());
-  again.addPass(createConvertIndexToLLVMPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertToLLVMPassOptions inFunctions;
+  inFunctions.filterDialects = {"arith", "cf", "index", "memref", "ub"};
+  manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
   manager.addPass(createConvertFuncToLLVMPass());
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createUBToLLVMConversionPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   addCleanUp(manager.nestAny());
 }

@@ -91,8 +91,7 @@ LogicalResult dropResults(ModuleOp module) {
     if (function.getNumResults() == 0)
       continue;
     ret->eraseOperands(0, ret.getNumOperands());
-    function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), {}));
-    function.removeResAttrsAttr();
+    (void)function.eraseResults(llvm::BitVector(function.getNumResults(), true));
   }
   return success();
 }

@@ -204,17 +204,8 @@ private:
 
   static Value addArena(func::FuncOp function) {
     auto type = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(function.getContext(), 8));
-    Value arena = function.front().addArgument(type, function.getLoc());
-    SmallVector<Type> inputs(function.getArgumentTypes());
-    inputs.push_back(type);
-    auto attributes = function.getArgAttrsAttr();
-    function.setType(FunctionType::get(function.getContext(), inputs, {}));
-    if (attributes) {
-      SmallVector<Attribute> all(attributes.getValue());
-      all.push_back(DictionaryAttr::get(function.getContext()));
-      function.setArgAttrsAttr(ArrayAttr::get(function.getContext(), all));
-    }
-    return arena;
+    (void)function.insertArgument(function.getNumArguments(), type, {}, function.getLoc());
+    return function.getArguments().back();
   }
 
   /// Puts a piece where it belongs in the arena.

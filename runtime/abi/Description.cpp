@@ -3,6 +3,7 @@
 
 #include "runtime/abi/ModuleAbi.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/Hash.h"
 #include "runtime/base/Json.h"
 #include "runtime/base/Tensor.h"
 
@@ -369,6 +370,11 @@ Description parseDescription(const std::string &module, std::string text, size_t
       result.prepared.push_back(
           parsePrepared(item, numFunctions, result.parameters.size() + result.prepared.size()));
     });
+  RunningHash preparation;
+  for (const char *key : {"parameters", "prepare_code", "prepared"})
+    if (field.has(key))
+      preparation.add(jsonText(root[key]));
+  result.preparation = preparation.value();
   field["slots"].each([&](const Field &item) {
     std::string kind = item["kind"].string();
     if (kind == "parameter")

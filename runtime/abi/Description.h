@@ -128,6 +128,7 @@ struct Description {
   std::optional<EmbeddingInfo> embedding;
   std::string tokenizer; // JSON text of tokenizer.json or of the vocab object; empty: none
   std::string text;      // the description itself
+  uint64_t preparation;  // a hash of what says which tensors are prepared, and how
 
   /// Null when there is no entry of that name.
   const EntryInfo *findEntry(const std::string &name) const;

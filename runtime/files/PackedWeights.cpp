@@ -30,7 +30,7 @@ const size_t hashLineSize = hashLine(0).size();
 
 /// What the second line begins with.
 std::string programText(const Description &description) {
-  return formatted("program {:016x}, ", hashOf(description.text));
+  return formatted("program {:016x}, ", description.preparation);
 }
 
 /// The lines behind it.

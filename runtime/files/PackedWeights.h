@@ -8,7 +8,8 @@
 //   program 4f0c..., prepared tensors of 342482944 bytes at 2097152
 //   weights of 437951328 bytes, modified 1763722300123456789, header 77d1...
 //
-// (a line of weights for each file of the checkpoint), goes on with zeros to a
+// (a line of weights for each file of the checkpoint; of the program only what
+// says how tensors are prepared), goes on with zeros to a
 // multiple of 2 MiB, where the tensors stand, and ends with a line of the hash
 // of all that, "hash 53c1...". It belongs to a program and weights if its size
 // and its text are exactly those that would be written; no number in it is ever

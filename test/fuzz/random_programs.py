@@ -8,6 +8,7 @@ are known by whose they are: the tokens of a side, or one for each sequence ("ba
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ class Body:
         if there and choice < 0.6:
             return self.random.choice(there)
         if choice > 0.95:
-            return Weight(self.emit(self.name(), f"arith.constant dense<{self.random.uniform(-0.2, 0.2):.3f}> : {kind}"), shape)
+            return Weight(self.emit(self.name(), f"arith.constant dense<{self.numbers(shape)}> : {kind}"), shape)
         if choice > 0.88:
             x, y = self.parameter(shape), self.parameter(shape)
             return Weight(self.emit(self.name(), f"arith.addf {x.name}, {y.name} : {kind}"), shape)
@@ -122,6 +123,12 @@ class Body:
             text = f"tensor.concat dim(0) {x.name}, {y.name} : ({x.type}, {y.type}) -> {kind}"
             return Weight(self.emit(self.name(), text), shape)
         return self.parameter(shape)
+
+    def numbers(self, shape: tuple[int, ...]) -> str:
+        """A constant's: the same everywhere, or a small tensor of different ones."""
+        if not shape or prod(shape) > 256:
+            return f"{self.random.uniform(-0.2, 0.2):.3f}"
+        return "[" + ", ".join(self.numbers(shape[1:]) for _ in range(shape[0])) + "]"
 
     def flags(self, *names: str) -> str:
         return "".join(f", {name}" for name in names if self.random.random() < 0.3)
@@ -158,6 +165,18 @@ class Body:
             options = "norm<eps = 1.0e-5" + self.flags("unbiased", "eps_outside") + ">"
             self.add(x.of, x.width, f"transformer.layer_norm {x.name}, {g.name}, {b.name} {options} : {x.type}, {g.type}, {b.type} -> {x.type}")
 
+    def write_rms_norm(self) -> None:
+        if x := self.pick(lambda rows: rows.width >= 5):
+            g = self.weight(x.width)
+            self.add(x.of, x.width, f"transformer.rms_norm {x.name}, {g.name} norm<eps = 1.0e-5> : {x.type}, {g.type} -> {x.type}")
+
+    def write_gate(self) -> None:
+        x = self.pick()
+        y = x and self.pick(lambda rows: (rows.of, rows.width) == (x.of, x.width))
+        if x and y:
+            gate = self.add(x.of, x.width, f"transformer.activation tanh {y.name} : {y.type}")
+            self.add(x.of, x.width, f"arith.mulf {x.name}, {gate.name} : {x.type}")
+
     def write_residual(self) -> None:
         """A sum, whose norm often follows."""
         x = self.pick()
@@ -166,7 +185,7 @@ class Body:
             op = self.random.choice(("addf", "addf", "addf", "subf"))
             self.add(x.of, x.width, f"arith.{op} {x.name}, {y.name} : {x.type}")
             if self.random.random() < 0.5:
-                self.write_layer_norm()
+                self.random.choice((self.write_layer_norm, self.write_rms_norm))()
 
     def write_split(self) -> None:
         if x := self.pick(lambda rows: rows.width > 1):
@@ -175,20 +194,117 @@ class Body:
             self.lines.append(f"  {parts[0].name}, {parts[1].name} = transformer.split {x.name} : {x.type} -> {parts[0].type}, {parts[1].type}")
             self.rows += parts
 
+    def heads(self) -> tuple[int, int, int]:
+        """Heads, heads of keys and values, width of a head."""
+        kv_heads = self.random.choice((1, 2, 3))
+        return kv_heads * self.random.choice((1, 1, 2)), kv_heads, self.random.choice((1, 4, 8, 16, 20))
+
+    def options(self) -> str:
+        chosen = ["causal"] if self.random.random() < 0.4 else []
+        if self.random.random() < 0.3:
+            chosen.append(f"window = {self.random.choice((1, 2, 5, 9))}")
+        return f" options<{', '.join(chosen)}>" if chosen else ""
+
+    def position_bias(self, heads: int) -> Weight | None:
+        if self.random.random() < 0.7:
+            return None
+        return self.weight(heads) if self.random.random() < 0.5 else self.weight(heads, self.random.choice((1, 3, 7, 31)))
+
     def write_attention(self) -> None:
         x = self.pick(lambda rows: rows.of in self.sequences)
         m = self.pick(lambda rows: rows.of in self.sequences)
         if not x or not m:
             return
-        groups, kv_heads, head = self.random.choice((1, 1, 2)), self.random.choice((1, 2, 3)), self.random.choice((1, 4, 8, 16, 20))
-        heads = groups * kv_heads
+        heads, kv_heads, head = self.heads()
         q, k, v = self.of_width(x, heads * head), self.of_width(m, kv_heads * head), self.of_width(m, kv_heads * head)
-        options = f"{{num_heads = {heads} : i64, scale = {self.random.uniform(0.1, 0.6):.3f} : f64"
-        if groups > 1:
-            options += f", num_kv_heads = {kv_heads} : i64"
-        causal = " options<causal>" if m.of == x.of and self.random.random() < 0.4 else ""
-        text = f"transformer.attention {q.name}, {k.name}, {v.name} sequences({self.sequences[x.of]}, {self.sequences[m.of]}){causal} {options}}}"
-        self.add(x.of, q.width, f"{text} : {q.type}, {k.type}, {v.type} -> {q.type}")
+        bias, options = self.position_bias(heads), self.options()
+        text = f"transformer.attention {q.name}, {k.name}, {v.name} sequences({self.sequences[x.of]}, {self.sequences[m.of]})"
+        if bias:
+            text += f" position_bias({bias.name} : {bias.type})"
+        text += f"{options} {{num_heads = {heads} : i64, scale = {self.random.uniform(0.1, 0.6):.3f} : f64"
+        if heads != kv_heads:
+            text += f", num_kv_heads = {kv_heads} : i64"
+        text += f"}} : {q.type}, {k.type}, {v.type} -> {q.type}"
+        # A query without any key has a log-sum-exp that nothing may be computed from.
+        if self.random.random() < 0.2 and (x.of == m.of or not options):
+            made = [Rows(self.name(), x.of, width) for width in (q.width, heads)]
+            self.lines.append(f"  {made[0].name}, {made[1].name} = {text}, {made[1].type}")
+            self.rows += made
+        else:
+            self.add(x.of, q.width, text)
+
+    def write_multi_head_attention(self) -> None:
+        x = self.pick(lambda rows: rows.of in self.sequences)
+        m = self.pick(lambda rows: rows.of in self.sequences)
+        if not x or not m:
+            return
+        heads, kv_heads, head = self.heads()
+        out_in = self.random.random() < 0.5
+        sizes = [(heads * head, x.width), (kv_heads * head, m.width), (kv_heads * head, m.width), (x.width, heads * head)]
+        types = [x.type, "!transformer.sequences"]
+        text = f"transformer.multi_head_attention {x.name} sequences({self.sequences[x.of]})"
+        if m is not x:
+            text += f" memory({m.name}, {self.sequences[m.of]})"
+            types += [m.type, "!transformer.sequences"]
+        weights = [self.weight(*(size if out_in else reversed(size))) for size in sizes]
+        text += f" weights({', '.join(w.name for w in weights)})"
+        types += [w.type for w in weights]
+        if self.random.random() < 0.5:
+            biases = [self.weight(size[0]) for size in sizes]
+            text += f" biases({', '.join(b.name for b in biases)})"
+            types += [b.type for b in biases]
+        if bias := self.position_bias(heads):
+            text += f" position_bias({bias.name})"
+            types.append(bias.type)
+        kv = f", num_kv_heads = {kv_heads} : i64" if heads != kv_heads else ""
+        text += f" {'out_in' if out_in else 'in_out'}{self.options()} {{num_heads = {heads} : i64{kv}}}"
+        self.add(x.of, x.width, f"{text} : ({', '.join(types)}) -> {x.type}")
+
+    def write_layer(self) -> None:
+        """An encoder's or a decoder's layer."""
+        x = self.pick(lambda rows: rows.of in self.sequences and rows.width in (8, 12, 16, 24, 32))
+        m = x and self.pick(lambda rows: rows.of in self.sequences and rows.width == x.width)
+        if not x or not m:
+            return
+        decodes = m is not x
+        hidden, square = self.random.choice(WIDTHS), (x.width, x.width)
+        types = [x.type, "!transformer.sequences"]
+
+        def group(name: str, *shapes: tuple[int, ...]) -> str:
+            weights = [self.weight(*shape) for shape in shapes]
+            types.extend(weight.type for weight in weights)
+            return f" {name}({', '.join(weight.name for weight in weights)})"
+
+        text = f"transformer.{'decoder' if decodes else 'encoder'}_layer {self.random.choice(ACTIVATIONS)} {x.name} sequences({self.sequences[x.of]})"
+        if decodes:
+            types += [m.type, "!transformer.sequences"]
+            text += f" memory({m.name}, {self.sequences[m.of]})"
+            text += group("self_attention", *[square, square[:1]] * 4) + group("cross_attention", *[square, square[:1]] * 4)
+        else:
+            text += group("attention", *[square, square[:1]] * 4)
+        text += group("ffn", (hidden, x.width), (hidden,), (x.width, hidden), square[:1])
+        text += group("norms", *[square[:1]] * (6 if decodes else 4)) + f" norm<eps = 1.0e-5{self.flags('unbiased', 'eps_outside')}>"
+        if not decodes:
+            text += self.options()
+        heads = self.random.choice([n for n in (1, 2, 4) if x.width % n == 0])
+        first = ", norm_first" if self.random.random() < 0.5 else ""
+        self.add(x.of, x.width, f"{text} {{num_heads = {heads} : i64{first}}} : ({', '.join(types)}) -> {x.type}")
+
+    def write_rotary(self) -> None:
+        """Turned by a table of positions or by any rows that are as wide."""
+        heads, _, head = self.heads()
+        turned = 2 * self.random.randrange(1, head // 2 + 1) if head > 1 else 0
+        x = self.pick()
+        if not x or not turned:
+            return
+        table = self.pick(lambda rows: (rows.of, rows.width) == (x.of, turned))
+        if x.of in self.ids and (not table or self.random.random() < 0.7):
+            given = self.weight(turned // 2) if self.random.random() < 0.3 else None
+            frequencies = f" frequencies({given.name} : {given.type})" if given else ""
+            table = self.add(x.of, turned, f"transformer.rotary_table {self.ids[x.of]}{frequencies} : tensor<?xi64> -> tensor<?x{turned}xf32>")
+        if table:
+            x = self.of_width(x, heads * head)
+            self.add(x.of, x.width, f"transformer.rotary_embedding {x.name}, {table.name} {{num_heads = {heads} : i64}} : {x.type}, {table.type}")
 
     def write_first_token(self) -> None:
         if x := self.pick(lambda rows: rows.of in self.sequences):
@@ -244,8 +360,9 @@ class Body:
                 self.weights.append(Weight(name, result.shape))
 
     def write_ops(self, count: int) -> None:
-        ops = (self.write_linear, self.write_linear, self.write_activation, self.write_layer_norm, self.write_residual,
-               self.write_residual, self.write_split, self.write_attention, self.write_first_token, self.write_embedding,
+        ops = (self.write_linear, self.write_linear, self.write_activation, self.write_gate, self.write_layer_norm, self.write_rms_norm,
+               self.write_residual, self.write_residual, self.write_split, self.write_attention, self.write_attention,
+               self.write_multi_head_attention, self.write_layer, self.write_rotary, self.write_first_token, self.write_embedding,
                self.write_feed_forward, self.write_call, self.write_call)
         for _ in range(count):
             self.random.choice(ops)()

@@ -155,3 +155,44 @@ func.func @forward() -> (tensor<12x8xf32>, tensor<8x8xf32>) attributes {transfor
   %1 = tensor.concat dim(0) %v, %0 : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<12x8xf32>
   return %1, %0 : tensor<12x8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// Results of other types than f32 are no obstacle inside an expression; read in the call they stay
+// there, and what they are made from is prepared.
+// CHECK: transformer.prepared @w.prepared = @prepare_0(@w) : tensor<8xf32>
+// CHECK: transformer.prepared @w.prepared.1 = @prepare_1(@w) : tensor<8xf32>
+// CHECK-LABEL: func.func @forward(
+// CHECK-DAG: %[[POSITIVE:.*]] = transformer.get_parameter @w.prepared.1 :
+// CHECK-DAG: %[[TWICE:.*]] = transformer.get_parameter @w.prepared :
+// CHECK-DAG: %[[LARGE:.*]] = arith.cmpf ogt, %[[TWICE]]
+// CHECK: arith.select %[[LARGE]], %[[POSITIVE]]
+// CHECK-LABEL: func.func private @prepare_1(
+// CHECK: arith.cmpf
+// CHECK-NEXT: arith.select
+transformer.parameter @w : tensor<8xf32>
+func.func @forward(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<8xf32>
+  %w = transformer.get_parameter @w : tensor<8xf32>
+  %sign = arith.cmpf ogt, %w, %zeros : tensor<8xf32>
+  %positive = arith.select %sign, %w, %zeros : tensor<8xi1>, tensor<8xf32>
+  %twice = arith.addf %w, %w : tensor<8xf32>
+  %large = arith.cmpf ogt, %twice, %zeros : tensor<8xf32>
+  %y = arith.select %large, %positive, %x : tensor<8xi1>, tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// A constant weight is worked on at load, too; as it is, it stays where it stands.
+// CHECK: transformer.prepared @concat = @prepare_0() : tensor<4x2xf32>
+// CHECK-LABEL: func.func @forward(
+// CHECK-DAG: transformer.get_parameter @concat :
+// CHECK-DAG: arith.constant dense<{{.*}}> : tensor<2x2xf32>
+// CHECK-NOT: tensor.concat
+// CHECK: return
+func.func @forward() -> (tensor<4x2xf32>, tensor<2x2xf32>) {
+  %w = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %0 = tensor.concat dim(0) %w, %w : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  return %0, %w : tensor<4x2xf32>, tensor<2x2xf32>
+}

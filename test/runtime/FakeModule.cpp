@@ -10,6 +10,7 @@ const char *const fakeDescription = R"({
   "parameters": [
     {"name": "table", "aliases": ["model.table", "old.table"], "dtype": "f32", "shape": [3, 2]},
     {"name": "bias", "dtype": "f32", "shape": [2]}],
+  "prepare_code": "c0de",
   "prepared": [
     {"name": "shifted", "function": 1, "sources": [0, 1], "dtype": "f32", "shape": [2, 3]},
     {"name": "steps", "function": 2, "sources": [], "dtype": "f32", "shape": [4]}],

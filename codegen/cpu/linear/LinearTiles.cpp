@@ -34,18 +34,18 @@ Value transformer::panelsOf(linalg::GenericOp contraction) {
   return contraction.getInputs().back();
 }
 
-LogicalResult transformer::canonicalizeTiles(ModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  for (Dialect *dialect : module.getContext()->getLoadedDialects())
+LogicalResult transformer::canonicalizeTiles(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  for (Dialect *dialect : function.getContext()->getLoadedDialects())
     if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
                            dialect->getNamespace()))
       dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName op : module.getContext()->getRegisteredOperations())
+  for (RegisteredOperationName op : function.getContext()->getRegisteredOperations())
     if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
                            op.getDialectNamespace()))
-      op.getCanonicalizationPatterns(patterns, module.getContext());
+      op.getCanonicalizationPatterns(patterns, function.getContext());
   linalg::populateLinalgTilingCanonicalizationPatterns(patterns);
   scf::populateSCFForLoopCanonicalizationPatterns(patterns);
   tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
+  return applyPatternsGreedily(function, std::move(patterns));
 }

@@ -22,7 +22,7 @@ Value rowsOf(linalg::GenericOp contraction);
 Value panelsOf(linalg::GenericOp contraction);
 
 /// Canonicalises loops, slices, arithmetic and vectors, no other dialect.
-LogicalResult canonicalizeTiles(ModuleOp module);
+LogicalResult canonicalizeTiles(func::FuncOp function);
 
 } // namespace mlir::transformer
 

@@ -94,13 +94,13 @@ scf::ForOp splitAccumulator(RewriterBase &rewriter, scf::ForOp loop) {
 struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectorsPass> {
   using Base::Base;
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    cpu::TargetAttr target = cpu::TargetAttr::of(module);
+    func::FuncOp function = getOperation();
+    cpu::TargetAttr target = cpu::TargetAttr::of(function);
     if (!target)
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     SmallVector<scf::ForOp> loops;
-    module.walk([&](scf::ForOp loop) { // the inner before the outer ones
+    function.walk([&](scf::ForOp loop) { // the inner before the outer ones
       if (linearMark(loop))
         loops.push_back(loop);
     });
@@ -111,10 +111,10 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
     for (RegisteredOperationName op : getContext().getRegisteredOperations())
       if (op.getDialectNamespace() == "vector")
         op.getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(module, std::move(patterns))))
+    if (failed(applyPatternsGreedily(function, std::move(patterns))))
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;
-    module.walk([&](scf::ForOp loop) {
+    function.walk([&](scf::ForOp loop) {
       if (isPart(loop, LinearPart::Loop) && formatOf(loop).products() == 1)
         unroll.push_back(loop);
     });

@@ -62,19 +62,20 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    target = cpu::TargetAttr::of(module);
-    if (!target || failed(tileTasks(module)) || failed(canonicalizeTiles(module)) ||
-        failed(blockK(module)) || failed(tileRegisters(module)) || failed(tileRemainders(module)))
+    func::FuncOp function = getOperation();
+    target = cpu::TargetAttr::of(function);
+    if (!target || failed(tileTasks(function)) || failed(canonicalizeTiles(function)) ||
+        failed(blockK(function)) || failed(tileRegisters(function)) ||
+        failed(tileRemainders(function)))
       signalPassFailure();
   }
 
 private:
   /// Tasks: `rowBlock` rows, whose inputs take half of the second-level cache,
   /// by a few panels.
-  LogicalResult tileTasks(ModuleOp module) {
-    IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp epilogue : epilogues(module)) {
+  LogicalResult tileTasks(func::FuncOp function) {
+    IRRewriter rewriter(function.getContext());
+    for (linalg::GenericOp epilogue : epilogues(function)) {
       linalg::GenericOp contraction = contractionOf(epilogue);
       auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       const LinearFormat &format = formatOf(contraction);
@@ -139,9 +140,9 @@ private:
   /// Contractions over a long k: all blocks but the last become a loop that adds
   /// to the sums in memory, the last stays before the epilogue. Each sum still
   /// goes through k from first to last.
-  LogicalResult blockK(ModuleOp module) {
-    IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp contraction : contractions(module)) {
+  LogicalResult blockK(func::FuncOp function) {
+    IRRewriter rewriter(function.getContext());
+    for (linalg::GenericOp contraction : contractions(function)) {
       int64_t steps = stepsOf(contraction), products = formatOf(contraction).products();
       int64_t block = blockOfK(contraction) / products;
       int64_t last = (steps - 1) / block * block;
@@ -170,7 +171,7 @@ private:
           sliceOverK(b, contraction, b.getIndexAttr(last), steps - last, loop.getResult(0));
       rewriter.replaceOp(contraction, rest);
     }
-    return canonicalizeTiles(module);
+    return canonicalizeTiles(function);
   }
 
   /// The contraction over `size` steps of k from `first`, added to `sums`.
@@ -207,9 +208,9 @@ private:
   }
 
   /// Register tiles of the format's rows by one panel: panels outside, rows inside.
-  LogicalResult tileRegisters(ModuleOp module) {
-    IRRewriter rewriter(module.getContext());
-    for (linalg::GenericOp root : roots(module)) {
+  LogicalResult tileRegisters(func::FuncOp function) {
+    IRRewriter rewriter(function.getContext());
+    for (linalg::GenericOp root : roots(function)) {
       SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
       std::swap(order[0], order[1]);
       int64_t rows = formatOf(contractionOf(root)).tileRows(target);
@@ -235,8 +236,8 @@ private:
   }
 
   /// Rows left over: tiles of half the rows, and so on down to one.
-  LogicalResult tileRemainders(ModuleOp module) {
-    IRRewriter rewriter(module.getContext());
+  LogicalResult tileRemainders(func::FuncOp function) {
+    IRRewriter rewriter(function.getContext());
     while (!rowLoops.empty()) {
       auto [loop, rows] = rowLoops.pop_back_val();
       if (rows == 1)
@@ -252,7 +253,7 @@ private:
         rowLoops.push_back({cast<scf::ForOp>(loops->front().getOperation()), next});
       }
     }
-    return canonicalizeTiles(module);
+    return canonicalizeTiles(function);
   }
 
   /// Leaves the full tiles to `loop`; returns a loop of at most one iteration over

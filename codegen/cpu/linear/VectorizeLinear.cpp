@@ -92,9 +92,9 @@ private:
   VectorType row, accumulator;
 };
 
-LogicalResult tileK(ModuleOp module) {
-  IRRewriter rewriter(module.getContext());
-  for (linalg::GenericOp contraction : contractions(module)) {
+LogicalResult tileK(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  for (linalg::GenericOp contraction : contractions(function)) {
     scf::SCFTilingOptions options;
     SmallVector<OpFoldResult> sizes(3, rewriter.getIndexAttr(0));
     sizes.push_back(rewriter.getIndexAttr(1));
@@ -109,7 +109,7 @@ LogicalResult tileK(ModuleOp module) {
                stepsOf(contraction));
     rewriter.replaceOp(contraction, tiled->replacements);
   }
-  return canonicalizeTiles(module);
+  return canonicalizeTiles(function);
 }
 
 bool isSum(AffineMap map) {
@@ -146,15 +146,15 @@ void countFromBlock(IRRewriter &rewriter, scf::ForOp loop) {
 }
 
 /// Reads and writes of slices become reads and writes of what they are taken from.
-LogicalResult foldSubsets(ModuleOp module) {
-  MLIRContext *context = module.getContext();
+LogicalResult foldSubsets(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
   RewritePatternSet patterns(context);
   vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
   vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
   tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+  if (failed(applyPatternsGreedily(function, std::move(patterns))))
     return failure();
-  return canonicalizeTiles(module);
+  return canonicalizeTiles(function);
 }
 
 /// Inputs that are read at a constant place of some dimension become slices there
@@ -198,11 +198,11 @@ linalg::GenericOp sliceConstantPlaces(IRRewriter &rewriter, linalg::GenericOp op
   return sliced;
 }
 
-LogicalResult vectorize(ModuleOp module) {
-  MLIRContext *context = module.getContext();
+LogicalResult vectorize(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
   IRRewriter rewriter(context);
   SmallVector<linalg::LinalgOp> ops;
-  module.walk([&](linalg::LinalgOp op) {
+  function.walk([&](linalg::LinalgOp op) {
     if (linearMark(op) || (isa<linalg::FillOp>(op) && op->getParentOfType<scf::ForOp>()))
       ops.push_back(op);
   });
@@ -221,11 +221,11 @@ LogicalResult vectorize(ModuleOp module) {
       return op->emitOpError("could not be vectorised");
     rewriter.replaceOp(op, vectorized->replacements);
   }
-  if (failed(foldSubsets(module)))
+  if (failed(foldSubsets(function)))
     return failure();
   // The accumulator becomes a value carried by the loop over k.
   SmallVector<scf::ForOp> loops;
-  module.walk([&](scf::ForOp loop) {
+  function.walk([&](scf::ForOp loop) {
     if (isPart(loop, LinearPart::Loop))
       loops.push_back(loop);
   });
@@ -235,9 +235,9 @@ LogicalResult vectorize(ModuleOp module) {
         hoistLoopInvariantSubsets(rewriter, cast<LoopLikeOpInterface>(loop.getOperation()));
     hoisted->setDiscardableAttrs(marks);
   }
-  if (failed(foldSubsets(module)))
+  if (failed(foldSubsets(function)))
     return failure();
-  module.walk([&](scf::ForOp loop) {
+  function.walk([&](scf::ForOp loop) {
     if (isPart(loop, LinearPart::Loop))
       countFromBlock(rewriter, loop);
   });
@@ -247,10 +247,10 @@ LogicalResult vectorize(ModuleOp module) {
 struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<VectorizeLinearPass> {
   using Base::Base;
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    if (failed(tileK(module)) || failed(vectorize(module)))
+    func::FuncOp function = getOperation();
+    if (failed(tileK(function)) || failed(vectorize(function)))
       return signalPassFailure();
-    WalkResult left = module.walk([](linalg::GenericOp op) {
+    WalkResult left = function.walk([](linalg::GenericOp op) {
       if (!linearMark(op))
         return WalkResult::advance();
       op.emitOpError("is left after vectorising linear layers");

@@ -22,6 +22,20 @@ Value sequenceOf(Loops &b, Value cu, Value row) {
       .front();
 }
 
+/// What the bias adds to the score of a key at `distance` from its query.
+Value biasOf(Loops &b, Value bias, Value head, Value distance) {
+  auto type = cast<MemRefType>(bias.getType());
+  if (type.getRank() == 1) { // a slope
+    Value length = b.max(distance, b.sub(b.index(0), distance));
+    Value real = arith::SIToFPOp::create(b, b.getF32Type(),
+                                         arith::IndexCastOp::create(b, b.getI64Type(), length));
+    return b.mulf(arith::NegFOp::create(b, b.load(bias, head)), real);
+  }
+  int64_t reach = type.getDimSize(1) / 2;
+  Value column = b.min(b.max(distance, b.index(-reach)), b.index(reach));
+  return b.load(bias, {head, b.add(column, reach)});
+}
+
 } // namespace
 
 /// An online softmax; the result's own memory holds the weighted values.
@@ -61,6 +75,8 @@ void transformer::simt::emitKernel(Loops &b, kernel::AttentionOp op) {
       Value product =
           b.sum(headDim, [&](Value d) { return b.mulf(b.load(q, to(d)), b.load(k, keyAt(d))); });
       Value score = b.mulf(product, scale);
+      if (Value bias = op.getPositionBias())
+        score = b.addf(score, biasOf(b, bias, at[1], b.sub(j, place)));
       Value highest = arith::MaximumFOp::create(b, args[0], score);
       auto exp = [&](Value x) -> Value { return math::ExpOp::create(b, x); };
       Value shrink = exp(b.subf(args[0], highest)), weight = exp(b.subf(score, highest));
@@ -70,9 +86,16 @@ void transformer::simt::emitKernel(Loops &b, kernel::AttentionOp op) {
       });
       return Values{highest, b.addf(b.mulf(args[1], shrink), weight)};
     });
-    b.ifThen(b.less(from, end), [&] {
+    Value seesAny = b.less(from, end);
+    b.ifThen(seesAny, [&] {
       b.forEach(zero, size,
                 [&](Value d) { b.store(b.divf(b.load(result, to(d)), done[1]), result, to(d)); });
     });
+    if (op.getOuts().size() < 2)
+      return;
+    constexpr double ln2 = 0.6931471805599453;
+    Value logarithm = b.mulf(math::Log2Op::create(b, done[1]), b.scalar(ln2));
+    Value sum = b.select(seesAny, b.addf(done[0], logarithm), lowest);
+    b.store(sum, op.getOuts()[1], {query, at[1]});
   });
 }

@@ -413,9 +413,9 @@ def chunk_of(attention):
 
 
 # Those that have their own layout or results on a CPU are no others'.
-parts = (check_packing, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary)
+parts = (check_packing, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary, check_attention)
 if not gpu:
-    parts += (check_weights, check_attention)
+    parts += (check_weights,)
 for part in parts:
     if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
         part()

@@ -137,10 +137,17 @@ TEST_F(PackedWeightsFile, Shards) {
 TEST_F(PackedWeightsFile, AnotherProgram) {
   expectRemade(none);
   std::string text = fakeDescription;
-  text.replace(text.find("by hand"), 7, "by foot");
+  text.replace(text.find("c0de"), 4, "c0da");
   tr_module other = fakeModule(text);
   expectRemade("it was made by another program", expected, other);
   expectRemade("it was made by another program");
+}
+
+TEST_F(PackedWeightsFile, AnotherProgramThatPreparesTheSame) {
+  expectRemade(none);
+  std::string text = fakeDescription;
+  text.replace(text.find("by hand"), 7, "by foot");
+  EXPECT_EQ(check(fakeModule(text)), "");
 }
 
 TEST_F(PackedWeightsFile, OfAnotherLength) {
@@ -203,7 +210,7 @@ TEST_F(PackedWeightsFile, EveryFlippedBitIsFoundOnRequest) {
 TEST_F(PackedWeightsFile, CheckTellsWhatARunWouldDo) {
   expectRemade(none);
   std::string good = bytesOf(packed), text = fakeDescription;
-  text.replace(text.find("by hand"), 7, "by foot");
+  text.replace(text.find("c0de"), 4, "c0da");
   EXPECT_EQ(check(fakeModule(text)), "it was made by another program");
   EXPECT_EQ(PackedWeights::check(packed, Module(fakeModule(), "fake").description(), nullptr), "");
   changeWeights();
