@@ -9,6 +9,7 @@ using Costs = SmallVectorImpl<Cost>;
 RowOrigin PackTokensOp::getRowOrigin() { return RowOrigin::Mask; }
 
 RowOrigin FirstTokenOp::getRowOrigin() { return RowOrigin::Sequences; }
+RowOrigin LastTokenOp::getRowOrigin() { return RowOrigin::Sequences; }
 
 /// A multiplication and an addition for each weight and row.
 static Cost linearCost(Value weight, Value rows) {

@@ -1,5 +1,6 @@
 //===- EmbeddingOps.cpp - from ids to rows --------------------------------===//
 #include "dialect/TransformerDialect.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -31,9 +32,20 @@ LogicalResult RotaryTableOp::verify() {
     return emitOpError() << "expected a table of even width, found " << width;
   if (!(getTheta().convertToDouble() > 0))
     return emitOpError() << "expected theta > 0, found " << getTheta().convertToDouble();
-  if (getFrequencies())
-    return verifyWidth(*this, "frequencies", getFrequencies(), width / 2);
+  if (getFrequencies() && static_cast<int64_t>(getFrequencies()->size()) != width / 2)
+    return emitOpError() << "expected " << width / 2 << " frequencies, found "
+                         << getFrequencies()->size();
   return success();
+}
+
+SmallVector<double> RotaryTableOp::allFrequencies() {
+  if (auto given = getFrequencies())
+    return SmallVector<double>(*given);
+  int64_t width = widthOf(getResult());
+  SmallVector<double> frequencies;
+  for (int64_t i = 0; i < width / 2; ++i)
+    frequencies.push_back(std::pow(getTheta().convertToDouble(), -2.0 * double(i) / double(width)));
+  return frequencies;
 }
 
 int64_t RotaryEmbeddingOp::headDim() {

@@ -76,27 +76,33 @@ def Transformer_RotaryTableOp : Transformer_Op<"rotary_table", [Pure, Transforme
   let summary = "cosines and sines for rotary_embedding";
   let description = [{
     For token t and pair i of R / 2: `angle = positions[t] * f_i` with
-    `f_i = theta^(-2 i / R)` or, where given, `frequencies[i]` (scaled ones).
-    `result[t, i] = cos(angle)`, `result[t, R / 2 + i] = sin(angle)`. Made once a
-    call and read by every layer.
+    `f_i = theta^(-2 i / R)` or, where given, `frequencies[i]` (scaled ones,
+    radians a position). `result[t, i] = scale * cos(angle)`,
+    `result[t, R / 2 + i] = scale * sin(angle)`. Made once a call and read by
+    every layer.
 
-    Shapes: positions `[T]`, frequencies `[R / 2]`, result `[T, R]`; R is the
-    number of columns of a head that are rotated.
-    Error: an odd R, theta that is not > 0, another number of frequencies.
+    Shapes: positions `[T]`, result `[T, R]`; R is the number of columns of a head
+    that are rotated.
+    Error: an odd R, theta that is not > 0, another number of frequencies than
+    R / 2.
 
     ```mlir
     %table = transformer.rotary_table %positions {theta = 1.0e4 : f64} : tensor<?xi64> -> tensor<?x64xf32>
     ```
-    Source: Su et al. 2021 (RoFormer); frequencies of Vaswani et al. 2017.
+    Source: Su et al. 2021 (RoFormer); frequencies of Vaswani et al. 2017; scale:
+    Peng et al. 2023 (YaRN).
   }];
-  let arguments = (ins Transformer_Ids:$positions, Optional<Transformer_Vector>:$frequencies,
-                       DefaultValuedAttr<F64Attr, "10000.0">:$theta);
+  let arguments = (ins Transformer_Ids:$positions, OptionalAttr<DenseF64ArrayAttr>:$frequencies,
+                       DefaultValuedAttr<F64Attr, "10000.0">:$theta, DefaultValuedAttr<F64Attr, "1.0">:$scale);
   let results = (outs Transformer_Rows:$result);
   let assemblyFormat = [{
-    $positions (`frequencies` `(` $frequencies^ `:` type($frequencies) `)`)? attr-dict
-    `:` type($positions) `->` type($result)
+    $positions (`frequencies` $frequencies^)? attr-dict `:` type($positions) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// `f_i`, given or theta's.
+    SmallVector<double> allFrequencies();
+  }];
 }
 
 def Transformer_RotaryEmbeddingOp : Transformer_Op<"rotary_embedding",

@@ -37,9 +37,13 @@ LogicalResult LayerNormOp::verify() {
 }
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(verifyWidth(*this, "a result", getResult(), widthOf(getX()))))
+  int64_t width = widthOf(getX()), heads = getNumHeads();
+  if (failed(verifyWidth(*this, "a result", getResult(), width)))
     return failure();
-  return verifyRmsNorm(*this, widthOf(getX()), getGamma(), getNorm());
+  if (heads < 1 || width % heads)
+    return emitOpError() << "expected num_heads that divides the width " << width << ", found "
+                         << heads;
+  return verifyRmsNorm(*this, width / heads, getGamma(), getNorm());
 }
 
 /// Residual, result and sum are as wide as x.

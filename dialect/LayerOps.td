@@ -106,18 +106,21 @@ def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pur
 def Transformer_RmsNormOp : Transformer_Op<"rms_norm", [Pure, Transformer_CostOpInterface]> {
   let summary = "division by the root mean square";
   let description = [{
-    `result = x / sqrt(mean(x^2) + eps) * gamma` over each row of width W; eps is
-    that of `norm`.
+    `result = x / sqrt(mean(x^2) + eps) * gamma` over each row of width W, or over
+    each of its `num_heads` parts, which share gamma; eps is that of `norm`.
 
-    Shapes: x and result `[T, W]`, gamma `[W]`.
-    Error: widths that differ, `unbiased` or `eps_outside`.
+    Shapes: x and result `[T, W]`, gamma `[W / num_heads]`.
+    Error: widths that differ, num_heads that does not divide W, `unbiased` or
+    `eps_outside`.
 
     ```mlir
     %y = transformer.rms_norm %x, %gamma norm<eps = 1.0e-6> : tensor<?x2048xf32>, tensor<2048xf32> -> tensor<?x2048xf32>
     ```
-    Source: Zhang and Sennrich 2019; Llama (Touvron et al. 2023).
+    Source: Zhang and Sennrich 2019; Llama (Touvron et al. 2023); of heads: Henry
+    et al. 2020, Qwen3.
   }];
-  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_NormAttr:$norm);
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_NormAttr:$norm,
+                       DefaultValuedAttr<I64Attr, "1">:$num_heads);
   let results = (outs Transformer_Rows:$result);
   let assemblyFormat = "$x `,` $gamma `norm` `` $norm attr-dict `:` type($x) `,` type($gamma) `->` type($result)";
   let hasVerifier = 1;

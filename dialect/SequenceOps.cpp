@@ -49,3 +49,7 @@ LogicalResult UnpackTokensOp::verify() {
 LogicalResult FirstTokenOp::verify() {
   return verifyWidth(*this, "a result", getResult(), widthOf(getX()));
 }
+
+LogicalResult LastTokenOp::verify() {
+  return verifyWidth(*this, "a result", getResult(), widthOf(getX()));
+}

@@ -78,4 +78,24 @@ def Transformer_FirstTokenOp : Transformer_Op<"first_token",
   let hasVerifier = 1;
 }
 
+def Transformer_LastTokenOp : Transformer_Op<"last_token",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+  let summary = "the last token of every sequence";
+  let description = [{
+    `result[b, :] = x[cu_seqlens[b + 1] - 1, :]`, zeros for an empty sequence:
+    the row whose logits say what comes next.
+
+    Shapes: x `[T, W]`, result `[B, W]`. Error: another width.
+
+    ```mlir
+    %c = transformer.last_token %x, %seq : tensor<?x768xf32> -> tensor<?x768xf32>
+    ```
+    Source: Radford et al. 2018 (GPT).
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Sequences:$sequences);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $sequences attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // DIALECT_SEQUENCEOPS_TD

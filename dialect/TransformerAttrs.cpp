@@ -22,7 +22,7 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, Ini
 LogicalResult DefaultAttr::verify(function_ref<InFlightDiagnostic()> emitError, DefaultKind kind,
                                   StringAttr input, int64_t value) {
   bool needsInput = kind == DefaultKind::NotEqual || kind == DefaultKind::Greater ||
-                    kind == DefaultKind::CountNotEqual;
+                    kind == DefaultKind::CountNotEqual || kind == DefaultKind::CountBefore;
   if (needsInput && !input)
     return emitError() << "default '" << stringifyDefaultKind(kind)
                        << "' needs the name of an input";

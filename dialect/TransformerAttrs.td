@@ -66,7 +66,8 @@ def Transformer_DefaultKind : Transformer_Enum<"DefaultKind", "how a missing inp
   I32EnumAttrCase<"Columns", 2, "columns">,
   I32EnumAttrCase<"NotEqual", 3, "not_equal">,
   I32EnumAttrCase<"Greater", 4, "greater">,
-  I32EnumAttrCase<"CountNotEqual", 5, "count_not_equal">
+  I32EnumAttrCase<"CountNotEqual", 5, "count_not_equal">,
+  I32EnumAttrCase<"CountBefore", 6, "count_before">
 ]>;
 def Transformer_DefaultAttr : AttrDef<Transformer_Dialect, "Default"> {
   let mnemonic = "default";
@@ -76,7 +77,8 @@ def Transformer_DefaultAttr : AttrDef<Transformer_Dialect, "Default"> {
     row), `<not_equal, "input_ids", 0>` and `<greater, "input_ids", 0>` (1 or 0
     by comparing another input), `<count_not_equal, "input_ids", 1>` (RoBERTa's
     positions: value + how many ids up to and with this one differ from value,
-    where this id differs; value elsewhere).
+    where this id differs; value elsewhere), `<count_before, "attention_mask", 0>`
+    (OPT's: how many elements before this one differ from value).
   }];
   let parameters = (ins EnumParameter<Transformer_DefaultKind>:$kind,
                         OptionalParameter<"::mlir::StringAttr">:$input,

@@ -8,6 +8,7 @@ include "dialect/SequenceOps.td"
 include "dialect/EmbeddingOps.td"
 include "dialect/LayerOps.td"
 include "dialect/AttentionOps.td"
+include "dialect/CacheOps.td"
 include "dialect/CompositeOps.td"
 
 #endif // DIALECT_TRANSFORMEROPS_TD

@@ -10,7 +10,7 @@ static const MaskedLmNames maskedLmNames = {
 
 void transformer::buildBert(Import &import) {
   Config &config = import.config;
-  BertConfig bert = BertConfig::read(config, /*vocabSize=*/30522, /*types=*/2);
+  BertConfig bert = BertConfig::read(config, {});
   int64_t labels = readLabels(import);
   StringRef head = import.head;
   if (!config.ok())

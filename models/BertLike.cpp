@@ -10,16 +10,19 @@ AliasRule transformer::bertAliases(StringRef prefix, bool prefixed) {
           {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
 }
 
-BertConfig BertConfig::read(Config &config, int64_t vocabSize, int64_t types) {
+BertConfig BertConfig::read(Config &config, const Defaults &defaults) {
   BertConfig result;
-  result.vocabSize = config.size({"vocab_size"}, vocabSize, Config::maxVocabulary);
-  result.width = config.size({"hidden_size"}, 768);
-  result.layers = config.size({"num_hidden_layers"}, 12, Config::maxLayers);
-  result.heads = config.size({"num_attention_heads"}, 12);
-  result.ffnWidth = config.size({"intermediate_size"}, 3072);
+  result.vocabSize = config.size({"vocab_size"}, defaults.vocabSize, Config::maxVocabulary);
+  result.width = config.size({"hidden_size"}, defaults.width);
+  result.embeddingWidth = defaults.embeddingWidth
+                              ? config.size({"embedding_size"}, defaults.embeddingWidth)
+                              : result.width;
+  result.layers = config.size({"num_hidden_layers"}, defaults.layers, Config::maxLayers);
+  result.heads = config.size({"num_attention_heads"}, defaults.heads);
+  result.ffnWidth = config.size({"intermediate_size"}, defaults.ffnWidth);
   result.positions = config.size({"max_position_embeddings"}, 512, Config::maxPositions);
-  result.types = config.size({"type_vocab_size"}, types);
-  result.activation = config.activation({"hidden_act"}, "gelu");
+  result.types = config.size({"type_vocab_size"}, defaults.types);
+  result.activation = config.activation({"hidden_act"}, defaults.activation);
   result.norm = {config.number({"layer_norm_eps"}, 1e-12)};
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
@@ -50,8 +53,8 @@ static Layer makeLayer(ModelBuilder &model, const BertConfig &config) {
       });
 }
 
-BertEncoder transformer::buildBertEncoder(ModelBuilder &model, const BertConfig &config,
-                                          StringRef base, const BertPositions &positions) {
+BertEncoder transformer::buildBertEmbeddings(ModelBuilder &model, const BertConfig &config,
+                                             StringRef base, const BertPositions &positions) {
   auto name = [&](StringRef part) { return (base + part).str(); };
   Value ids = model.input({"input_ids", {}, config.vocabSize, positions.maxLength});
   Value mask = model.input({"attention_mask", model.missing(DefaultKind::Ones)});
@@ -61,19 +64,25 @@ BertEncoder transformer::buildBertEncoder(ModelBuilder &model, const BertConfig 
 
   Body &body = model.entry();
   body.init = config.init;
-  Value words =
-      body.embedding(packed[0], name("embeddings.word_embeddings"), config.vocabSize, config.width);
-  Value segments = body.embedding(packed[1], name("embeddings.token_type_embeddings"), config.types,
-                                  config.width);
-  Value where = body.embedding(packed[2], name("embeddings.position_embeddings"), config.positions,
-                               config.width);
+  auto embed = [&](Value ids, StringRef table, int64_t rows) {
+    return body.embedding(ids, name(table), rows, config.embeddingWidth);
+  };
+  Value words = embed(packed[0], "embeddings.word_embeddings", config.vocabSize);
+  Value segments = embed(packed[1], "embeddings.token_type_embeddings", config.types);
+  Value where = embed(packed[2], "embeddings.position_embeddings", config.positions);
   Value sum = body.add(body.add(words, segments, "embeddings"), where, "embeddings");
-  Value hidden = body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm);
+  return {body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm), packed[3]};
+}
 
+BertEncoder transformer::buildBertEncoder(ModelBuilder &model, const BertConfig &config,
+                                          StringRef base, const BertPositions &positions) {
+  auto [hidden, sequences] = buildBertEmbeddings(model, config, base, positions);
+  if (config.embeddingWidth != config.width)
+    hidden = model.entry().linear(hidden, (base + "embeddings_project").str(), config.width);
   Layer layer = makeLayer(model, config);
   for (int64_t i = 0; i < config.layers; ++i)
-    hidden = model.call(layer, name("encoder.layer.") + std::to_string(i), {hidden, packed[3]});
-  return {hidden, packed[3]};
+    hidden = model.call(layer, (base + "encoder.layer." + Twine(i)).str(), {hidden, sequences});
+  return {hidden, sequences};
 }
 
 Value transformer::buildBertPooler(ModelBuilder &model, const BertConfig &config, StringRef base,
@@ -96,8 +105,8 @@ void transformer::buildBertBaseModel(Import &import, const BertConfig &config,
 
 void transformer::declareTiedEmbedding(ModelBuilder &model, const BertConfig &config,
                                        const MaskedLmNames &names) {
-  auto type =
-      RankedTensorType::get({config.vocabSize, config.width}, Float32Type::get(model.getContext()));
+  auto type = RankedTensorType::get({config.vocabSize, config.embeddingWidth},
+                                    Float32Type::get(model.getContext()));
   if (config.tied)
     model.declare(names.embedding + ".weight", type, config.init.embedding(model.getContext()),
                   {names.decoder + ".weight"});
@@ -107,7 +116,7 @@ Value transformer::buildMaskedLmHead(ModelBuilder &model, const BertConfig &conf
                                      ActivationKind activation, const MaskedLmNames &names,
                                      Value hidden) {
   Body &body = model.entry();
-  Value x = body.linear(hidden, names.dense, config.width);
+  Value x = body.linear(hidden, names.dense, config.embeddingWidth);
   x = body.layerNorm(body.activation(activation, x), names.norm, config.norm);
   // A tied decoder has the module's own bias; an untied one is a Linear of its
   // own. Files of transformers 4 hold both biases, with the same values.
@@ -117,9 +126,9 @@ Value transformer::buildMaskedLmHead(ModelBuilder &model, const BertConfig &conf
   auto biasType = RankedTensorType::get({config.vocabSize}, Float32Type::get(model.getContext()));
   if (ownBias != names.tiedBias)
     model.declare(bias, biasType, zeros, {config.tied ? ownBias : names.tiedBias});
-  Value matrix =
-      body.weight((config.tied ? names.embedding : names.decoder) + ".weight",
-                  {config.vocabSize, config.width}, config.init.embedding(model.getContext()));
+  Value matrix = body.weight((config.tied ? names.embedding : names.decoder) + ".weight",
+                             {config.vocabSize, config.embeddingWidth},
+                             config.init.embedding(model.getContext()));
   return body.linear(x, matrix, body.weight(bias, {config.vocabSize}, zeros), WeightLayout::OutIn,
                      "logits");
 }

@@ -8,13 +8,19 @@ namespace mlir::transformer {
 
 /// The fields of a BERT-like configuration.
 struct BertConfig {
-  int64_t vocabSize, width, layers, heads, ffnWidth, positions, types;
+  int64_t vocabSize, embeddingWidth, width, layers, heads, ffnWidth, positions, types;
   ActivationKind activation;
   Norm norm;
   InitScheme init;
   bool tied;
 
-  static BertConfig read(Config &config, int64_t vocabSize, int64_t types);
+  /// Values of fields that are not there.
+  struct Defaults {
+    int64_t vocabSize = 30522, width = 768, layers = 12, heads = 12, ffnWidth = 3072, types = 2;
+    int64_t embeddingWidth = 0; // 0: `embedding_size` is no field, the width counts
+    llvm::StringRef activation = "gelu";
+  };
+  static BertConfig read(Config &config, const Defaults &defaults);
 };
 
 /// The number of labels that the head gives; question answering takes two, a
@@ -32,7 +38,12 @@ struct BertPositions {
   DefaultAttr missing;
 };
 
-/// Embeddings and layers, their names behind `base` ("bert." or nothing).
+/// Normalised sums of embeddings, their names behind `base` ("bert." or nothing).
+BertEncoder buildBertEmbeddings(ModelBuilder &model, const BertConfig &config, llvm::StringRef base,
+                                const BertPositions &positions);
+
+/// Embeddings and layers. Embeddings of another width go through
+/// `embeddings_project`.
 BertEncoder buildBertEncoder(ModelBuilder &model, const BertConfig &config, llvm::StringRef base,
                              const BertPositions &positions);
 

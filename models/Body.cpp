@@ -84,34 +84,49 @@ Value Body::linear(Value x, Value weight, Value bias, WeightLayout layout, Strin
 Value Body::embedding(Value ids, StringRef name, int64_t count, int64_t width, double scale) {
   Value table =
       weight((name + ".weight").str(), {count, width}, init.embedding(builder.getContext()));
-  return EmbeddingOp::create(builder, named(lastPart(name)), rows(width), ids, table,
+  return embedding(ids, table, lastPart(name), scale);
+}
+
+Value Body::embedding(Value ids, Value table, StringRef name, double scale) {
+  return EmbeddingOp::create(builder, named(name), rows(widthOf(table)), ids, table,
                              builder.getF64FloatAttr(scale));
 }
 
-Value Body::sinusoids(Value positions, int64_t width, int64_t maxPositions) {
-  return SinusoidalPositionOp::create(builder, named("positions"), rows(width), positions,
-                                      SinusoidLayout::Interleaved, uint64_t(maxPositions));
+Value Body::sinusoids(Value positions, int64_t width, int64_t maxPositions, SinusoidLayout layout) {
+  return SinusoidalPositionOp::create(builder, named("positions"), rows(width), positions, layout,
+                                      uint64_t(maxPositions));
 }
 
 Value Body::layerNorm(Value x, StringRef name, const Norm &norm) {
   MLIRContext *context = builder.getContext();
   int64_t width = widthOf(x);
-  Value gamma = weight((name + "." + norm.gamma).str(), {width}, makeInit(context, InitKind::Ones));
-  Value beta = weight((name + "." + norm.beta).str(), {width}, makeInit(context, InitKind::Zeros));
+  auto part = [&](StringRef last, InitKind kind, float fixed) {
+    return norm.affine ? weight((name + "." + last).str(), {width}, makeInit(context, kind))
+                       : constant(SmallVector<float>(width, fixed), last);
+  };
+  Value gamma = part(norm.gamma, InitKind::Ones, 1), beta = part(norm.beta, InitKind::Zeros, 0);
   return LayerNormOp::create(builder, named(lastPart(name)), x.getType(), x, gamma, beta,
                              NormAttr::get(context, norm.eps, norm.unbiased, norm.epsOutside));
 }
 
-Value Body::rmsNorm(Value x, StringRef name, double eps) {
-  MLIRContext *context = builder.getContext();
-  Value gamma = weight((name + ".weight").str(), {widthOf(x)}, makeInit(context, InitKind::Ones));
-  return RmsNormOp::create(builder, named(lastPart(name)), x.getType(), x, gamma,
-                           NormAttr::get(context, eps));
+Value Body::constant(ArrayRef<float> values, StringRef name) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, builder.getF32Type());
+  return arith::ConstantOp::create(builder, named(name), DenseElementsAttr::get(type, values));
 }
 
-Value Body::rotaryTable(Value positions, int64_t width, double theta) {
-  return RotaryTableOp::create(builder, named("rotary_table"), rows(width), positions,
-                               /*frequencies=*/Value(), APFloat(theta));
+Value Body::rmsNorm(Value x, StringRef name, const RmsNorm &norm) {
+  MLIRContext *context = builder.getContext();
+  int64_t width = widthOf(x) / norm.heads;
+  Value gamma = weight((name + ".weight").str(), {width},
+                       makeInit(context, norm.lessOne ? InitKind::Zeros : InitKind::Ones));
+  if (norm.lessOne)
+    gamma = add(gamma, constant(SmallVector<float>(width, 1), "one"), "gamma");
+  if (norm.scale != 1) {
+    Value factor = constant(SmallVector<float>(width, static_cast<float>(norm.scale)), "scale");
+    gamma = arith::MulFOp::create(builder, named("gamma"), gamma, factor);
+  }
+  return RmsNormOp::create(builder, named(lastPart(name)), x.getType(), x, gamma,
+                           NormAttr::get(context, norm.eps), norm.heads);
 }
 
 Value Body::rotate(Value x, Value table, int64_t heads, StringRef name) {
@@ -127,21 +142,84 @@ Value Body::activation(ActivationKind kind, Value x) {
 }
 
 SmallVector<Value> Body::split(Value x, unsigned parts, StringRef name) {
-  SmallVector<Type> types(parts, rows(widthOf(x) / parts));
+  return split(x, SmallVector<int64_t>(parts, widthOf(x) / parts), name);
+}
+
+SmallVector<Value> Body::split(Value x, ArrayRef<int64_t> widths, StringRef name) {
+  auto types = llvm::map_to_vector(widths, [&](int64_t width) -> Type { return rows(width); });
   return SplitOp::create(builder, named(name), types, x).getResults();
 }
 
+/// `type` with the first dimension in place of its first `count` ones.
+static RankedTensorType withFirst(RankedTensorType type, ArrayRef<int64_t> first, unsigned count) {
+  SmallVector<int64_t> shape(first);
+  llvm::append_range(shape, type.getShape().drop_front(count));
+  return type.clone(shape);
+}
+
+/// Every dimension by itself but the first `count`, which are one.
+static SmallVector<ReassociationIndices> mergeFirst(unsigned count, int64_t rank) {
+  SmallVector<ReassociationIndices> result(1);
+  for (int64_t d = 0; d < rank; ++d)
+    if (d < count)
+      result.front().push_back(d);
+    else
+      result.push_back({d});
+  return result;
+}
+
+/// A part of a static tensor.
+static Value slicePart(OpBuilder &builder, Location loc, Value x, ArrayRef<int64_t> offsets,
+                       ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, RankedTensorType type) {
+  auto fold = [&](ArrayRef<int64_t> values) {
+    return llvm::map_to_vector(values,
+                               [&](int64_t v) -> OpFoldResult { return builder.getIndexAttr(v); });
+  };
+  return tensor::ExtractSliceOp::create(builder, loc, type, x, fold(offsets), fold(sizes),
+                                        fold(strides));
+}
+
 Value Body::slice(Value weight, int64_t first, int64_t count, StringRef name) {
+  auto type = withFirst(cast<RankedTensorType>(weight.getType()), {count}, 1);
+  SmallVector<int64_t> offsets(type.getRank(), 0), strides(type.getRank(), 1);
+  offsets[0] = first;
+  return slicePart(builder, named(name), weight, offsets, type.getShape(), strides, type);
+}
+
+Value Body::partOfHeads(Value weight, int64_t heads, int64_t part, int64_t parts, StringRef name) {
   auto type = cast<RankedTensorType>(weight.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[0] = count;
-  SmallVector<OpFoldResult> offsets(shape.size(), builder.getIndexAttr(0)), sizes,
-      strides(shape.size(), builder.getIndexAttr(1));
-  offsets[0] = builder.getIndexAttr(first);
-  for (int64_t size : shape)
-    sizes.push_back(builder.getIndexAttr(size));
-  return tensor::ExtractSliceOp::create(builder, named(name), type.clone(shape), weight, offsets,
-                                        sizes, strides);
+  int64_t size = type.getDimSize(0) / (heads * parts);
+  Location loc = named(name);
+  RankedTensorType expanded = withFirst(type, {heads, parts, size}, 1);
+  int64_t rank = expanded.getRank();
+  Value x = tensor::ExpandShapeOp::create(builder, loc, expanded, weight, mergeFirst(3, rank));
+  SmallVector<int64_t> offsets(rank, 0), sizes(expanded.getShape()), strides(rank, 1);
+  offsets[1] = part;
+  sizes[1] = 1;
+  x = slicePart(builder, loc, x, offsets, sizes, strides, withFirst(type, {heads, size}, 1));
+  return tensor::CollapseShapeOp::create(builder, loc, withFirst(type, {heads * size}, 1), x,
+                                         mergeFirst(2, rank - 1));
+}
+
+Value Body::halvesOfPairs(Value weight, int64_t heads, int64_t rotated, StringRef name) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  int64_t size = type.getDimSize(0) / heads;
+  Location loc = named(name);
+  RankedTensorType expanded = withFirst(type, {heads, size}, 1);
+  int64_t rank = expanded.getRank();
+  Value x = tensor::ExpandShapeOp::create(builder, loc, expanded, weight, mergeFirst(2, rank));
+  auto rows = [&](int64_t first, int64_t count, int64_t step) {
+    SmallVector<int64_t> offsets(rank, 0), sizes(expanded.getShape()), strides(rank, 1);
+    offsets[1] = first;
+    sizes[1] = count;
+    strides[1] = step;
+    return slicePart(builder, loc, x, offsets, sizes, strides, withFirst(type, {heads, count}, 1));
+  };
+  SmallVector<Value> parts = {rows(0, rotated / 2, 2), rows(1, rotated / 2, 2)};
+  if (rotated < size)
+    parts.push_back(rows(rotated, size - rotated, 1));
+  Value together = tensor::ConcatOp::create(builder, loc, expanded, uint64_t(1), parts);
+  return tensor::CollapseShapeOp::create(builder, loc, type, together, mergeFirst(2, rank));
 }
 
 AttentionOptionsAttr Body::optionsOf(const AttentionOptions &options) {
@@ -149,12 +227,12 @@ AttentionOptionsAttr Body::optionsOf(const AttentionOptions &options) {
 }
 
 Value Body::attention(ArrayRef<Value> qkv, Value sequences, const AttentionOptions &options,
-                      double scale, Value scaleFactor) {
+                      double scale) {
   Value keySequences = options.memorySequences ? options.memorySequences : sequences;
   bool grouped = options.kvHeads && options.kvHeads != options.heads;
   return AttentionOp::create(builder, named("attention"), qkv[0].getType(), /*log_sum_exp=*/Type(),
-                             qkv[0], qkv[1], qkv[2], sequences, keySequences, scaleFactor,
-                             /*position_bias=*/Value(), builder.getI64IntegerAttr(options.heads),
+                             qkv[0], qkv[1], qkv[2], sequences, keySequences, options.scaleFactor,
+                             options.positionBias, builder.getI64IntegerAttr(options.heads),
                              grouped ? builder.getI64IntegerAttr(options.kvHeads) : IntegerAttr(),
                              builder.getF64FloatAttr(scale), optionsOf(options))
       .getResult();
@@ -179,23 +257,26 @@ Value Body::multiHeadAttention(Value x, Value sequences, const std::array<std::s
 }
 
 Value Body::feedForward(ActivationKind kind, Value x, StringRef up, StringRef down, int64_t width,
-                        WeightLayout layout, std::optional<InitScheme> downInit) {
-  auto [upWeight, upBias] = linearWeights(up, widthOf(x), width, layout, init);
+                        WeightLayout layout, std::optional<InitScheme> downInit, bool hasBias) {
+  auto [upWeight, upBias] = linearWeights(up, widthOf(x), width, layout, init, hasBias);
   auto [downWeight, downBias] =
-      linearWeights(down, width, widthOf(x), layout, downInit.value_or(init));
+      linearWeights(down, width, widthOf(x), layout, downInit.value_or(init), hasBias);
+  SmallVector<Value> biases;
+  if (hasBias)
+    biases = {upBias, downBias};
   return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x,
-                               ValueRange{upWeight, downWeight}, ValueRange{upBias, downBias},
-                               layout);
+                               ValueRange{upWeight, downWeight}, biases, layout);
 }
 
 Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gate, StringRef up,
-                             StringRef down, int64_t width, bool hasBias) {
+                             StringRef down, int64_t width, bool hasBias,
+                             std::optional<InitScheme> downInit) {
   SmallVector<Value> weights, biases;
   for (StringRef name : {gate, up, down}) {
     bool isDown = name == down;
     auto [matrix, bias] =
         linearWeights(name, isDown ? width : widthOf(x), isDown ? widthOf(x) : width,
-                      WeightLayout::OutIn, init, hasBias);
+                      WeightLayout::OutIn, isDown ? downInit.value_or(init) : init, hasBias);
     weights.push_back(matrix);
     if (hasBias)
       biases.push_back(bias);
@@ -204,8 +285,22 @@ Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gate, Strin
                                biases, WeightLayout::OutIn);
 }
 
+Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gateUp, StringRef down,
+                             int64_t width) {
+  Value both = linearWeights(gateUp, widthOf(x), 2 * width, WeightLayout::OutIn, init, false).first;
+  Value weights[] = {
+      slice(both, 0, width, "gate"), slice(both, width, width, "up"),
+      linearWeights(down, width, widthOf(x), WeightLayout::OutIn, init, false).first};
+  return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x, weights,
+                               ValueRange(), WeightLayout::OutIn);
+}
+
 Value Body::firstToken(Value x, Value sequences) {
   return FirstTokenOp::create(builder, named("first"), x.getType(), x, sequences);
+}
+
+Value Body::lastToken(Value x, Value sequences) {
+  return LastTokenOp::create(builder, named("last"), x.getType(), x, sequences);
 }
 
 Value Body::unpack(Value x, Value sequences, StringRef name, std::optional<int64_t> column) {

@@ -35,6 +35,15 @@ struct Norm {
   bool epsOutside = false;
   llvm::StringRef gamma = "weight";
   llvm::StringRef beta = "bias";
+  bool affine = true; // else gamma is 1 and beta 0, which no checkpoint holds
+};
+
+/// A root mean square norm, whose tensor is called `weight`.
+struct RmsNorm {
+  double eps;
+  bool lessOne = false; // stored is gamma - 1
+  int64_t heads = 1;    // parts of a row that are normalised by themselves
+  double scale = 1;     // of the result
 };
 
 /// What an attention block attends to, beside its rows and sequences.
@@ -43,8 +52,10 @@ struct AttentionOptions {
   bool causal = false;
   Value memory = {};
   Value memorySequences = {};
-  int64_t kvHeads = 0; // as many as heads
-  int64_t window = 0;  // none
+  int64_t kvHeads = 0;     // as many as heads
+  int64_t window = 0;      // none
+  Value positionBias = {}; // none
+  Value scaleFactor = {};  // a factor of the scores that is a value; none
 };
 
 /// Writes ops one after the other, taking weights by name: in an entry point a
@@ -60,6 +71,9 @@ public:
   /// The weight called `name`; the same name gives the same value.
   Value weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, InitAttr init);
 
+  /// A constant vector.
+  Value constant(llvm::ArrayRef<float> values, llvm::StringRef name);
+
   /// `NAME.weight` and `NAME.bias`, with as many outputs as `width`.
   Value linear(Value x, llvm::StringRef name, int64_t width,
                WeightLayout layout = WeightLayout::OutIn,
@@ -70,35 +84,47 @@ public:
   Value linear(Value x, Value weight, Value bias, WeightLayout layout, llvm::StringRef name);
   /// `NAME.weight` of shape `[rows, width]`.
   Value embedding(Value ids, llvm::StringRef name, int64_t rows, int64_t width, double scale = 1);
-  /// Interleaved sinusoids.
-  Value sinusoids(Value positions, int64_t width, int64_t maxPositions);
+  /// Rows of a given table; `name` is the result's.
+  Value embedding(Value ids, Value table, llvm::StringRef name, double scale = 1);
+  Value sinusoids(Value positions, int64_t width, int64_t maxPositions,
+                  SinusoidLayout layout = SinusoidLayout::Interleaved);
   Value layerNorm(Value x, llvm::StringRef name, const Norm &norm);
   /// `NAME.weight`.
-  Value rmsNorm(Value x, llvm::StringRef name, double eps);
+  Value rmsNorm(Value x, llvm::StringRef name, const RmsNorm &norm);
   Value add(Value x, Value residual, llvm::StringRef name);
   Value activation(ActivationKind kind, Value x);
-  /// Splits rows into `parts` of equal width.
+  /// Splits rows into `parts` of equal width, or into parts of `widths`.
   SmallVector<Value> split(Value x, unsigned parts, llvm::StringRef name);
+  SmallVector<Value> split(Value x, llvm::ArrayRef<int64_t> widths, llvm::StringRef name);
   /// Rows `first .. first + count - 1` of a weight or a bias.
   Value slice(Value weight, int64_t first, int64_t count, llvm::StringRef name);
-  /// Attention of projected rows; `scaleFactor` may be null.
+  /// Of a weight or a bias for `heads` heads of several parts (query, key and
+  /// value beside each other) one part of every head, `[heads * D, ...]`.
+  Value partOfHeads(Value weight, int64_t heads, int64_t part, int64_t parts, llvm::StringRef name);
+  /// Of each head's first `rotated` rows the even ones, then the odd ones: what
+  /// is rotated in neighbouring pairs is then rotated in halves.
+  Value halvesOfPairs(Value weight, int64_t heads, int64_t rotated, llvm::StringRef name);
+  /// Attention of projected rows.
   Value attention(ArrayRef<Value> qkv, Value sequences, const AttentionOptions &options,
-                  double scale, Value scaleFactor = {});
+                  double scale);
   /// Four linear layers called `names` (query, key, value, output).
   Value multiHeadAttention(Value x, Value sequences, const std::array<std::string, 4> &names,
                            const AttentionOptions &options);
   /// Two linear layers called `up` and `down`.
   Value feedForward(ActivationKind kind, Value x, llvm::StringRef up, llvm::StringRef down,
                     int64_t width, WeightLayout layout = WeightLayout::OutIn,
-                    std::optional<InitScheme> downInit = std::nullopt);
+                    std::optional<InitScheme> downInit = std::nullopt, bool hasBias = true);
   /// Three linear layers: down(activation(gate(x)) * up(x)).
   Value gatedFeedForward(ActivationKind kind, Value x, llvm::StringRef gate, llvm::StringRef up,
-                         llvm::StringRef down, int64_t width, bool hasBias);
-  /// Cosines and sines of `width` rotated columns for positions `[tokens]`.
-  Value rotaryTable(Value positions, int64_t width, double theta);
+                         llvm::StringRef down, int64_t width, bool hasBias,
+                         std::optional<InitScheme> downInit = std::nullopt);
+  /// The same, of which gate and up are the two halves of the layer `gateUp`; without biases.
+  Value gatedFeedForward(ActivationKind kind, Value x, llvm::StringRef gateUp, llvm::StringRef down,
+                         int64_t width);
   /// x, whose heads are rotated by their positions.
   Value rotate(Value x, Value table, int64_t heads, llvm::StringRef name);
   Value firstToken(Value x, Value sequences);
+  Value lastToken(Value x, Value sequences);
   Value unpack(Value x, Value sequences, llvm::StringRef name,
                std::optional<int64_t> column = std::nullopt);
 
@@ -109,10 +135,12 @@ public:
   OpBuilder builder;
   InitScheme init;
 
-private:
+  /// `NAME.weight` and `NAME.bias`, which is null if there is none.
   std::pair<Value, Value> linearWeights(llvm::StringRef name, int64_t in, int64_t out,
                                         WeightLayout layout, const InitScheme &init,
                                         bool hasBias = true);
+
+private:
   AttentionOptionsAttr optionsOf(const AttentionOptions &options);
 
   WeightSource source;

@@ -24,14 +24,35 @@ ModelBuilder::ModelBuilder(MLIRContext &context, StringRef modelType) : context(
   Location loc = NameLoc::get(builder.getStringAttr(modelType));
   module = ModuleOp::create(loc);
   setAttribute(attr::modelType, builder.getStringAttr(modelType));
+  beginEntry("forward");
+  firstFunction = entryFunction;
+}
+
+void ModelBuilder::beginEntry(StringRef name) {
+  InitScheme init;
+  if (entryFunction) {
+    init = entryBody->init;
+    endEntry();
+  }
+  OpBuilder builder(context);
   builder.setInsertionPointToEnd(module->getBody());
-  forward = func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({}, {}));
-  forward->setAttr(attr::entry, builder.getUnitAttr());
-  firstFunction = forward;
-  entryBody = std::make_unique<Body>(forward.addEntryBlock(), InitScheme{},
+  entryFunction =
+      func::FuncOp::create(builder, module->getLoc(), name, builder.getFunctionType({}, {}));
+  entryFunction->setAttr(attr::entry, builder.getUnitAttr());
+  entryBody = std::make_unique<Body>(entryFunction.addEntryBlock(), init,
                                      [this](StringRef name, RankedTensorType type, InitAttr init) {
                                        return readParameter(name, type, init);
                                      });
+}
+
+void ModelBuilder::endEntry() {
+  func::ReturnOp::create(entryBody->builder, entryFunction.getLoc(), outputs);
+  SmallVector<Type> types(ValueRange(outputs).getTypes());
+  entryFunction.setFunctionType(
+      FunctionType::get(context, entryFunction.getArgumentTypes(), types));
+  entryFunction.setAllResultAttrs(outputAttributes);
+  outputs.clear();
+  outputAttributes.clear();
 }
 
 void ModelBuilder::declare(StringRef name, RankedTensorType type, InitAttr init,
@@ -68,15 +89,38 @@ Value ModelBuilder::input(const Input &input) {
     attributes.set(attr::range, builder.getDenseI64ArrayAttr({0, input.high}));
   if (input.maxLength)
     attributes.set(attr::maxLength, builder.getI64IntegerAttr(input.maxLength));
+  if (!input.below.empty())
+    attributes.set(attr::below, builder.getStringAttr(input.below));
+  SmallVector<StringRef> dims = input.dims;
   if (input.decoder)
-    attributes.set(attr::dims, builder.getStrArrayAttr({"batch", "decoder_sequence"}));
-  auto type =
-      RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic}, builder.getI64Type());
-  unsigned index = forward.getNumArguments();
-  [[maybe_unused]] LogicalResult inserted = forward.insertArgument(
-      index, type, attributes.getDictionary(context), entryBody->named(input.name));
+    dims = {"batch", "decoder_sequence"};
+  if (!dims.empty())
+    attributes.set(attr::dims, builder.getStrArrayAttr(dims));
+  SmallVector<int64_t> shape(dims.empty() ? 2 : dims.size(), ShapedType::kDynamic);
+  return addArgument(input.name, RankedTensorType::get(shape, builder.getI64Type()), attributes);
+}
+
+Value ModelBuilder::addArgument(StringRef name, Type type, const NamedAttrList &attributes) {
+  unsigned index = entryFunction.getNumArguments();
+  [[maybe_unused]] LogicalResult inserted = entryFunction.insertArgument(
+      index, type, attributes.getDictionary(context), entryBody->named(name));
   assert(succeeded(inserted));
-  return forward.getArgument(index);
+  return entryFunction.getArgument(index);
+}
+
+Value ModelBuilder::state(StringRef name, RankedTensorType type, StringRef size) {
+  Builder builder(context);
+  NamedAttrList attributes;
+  attributes.set(attr::state, builder.getStringAttr(name));
+  attributes.set(attr::dims, builder.getStrArrayAttr({size}));
+  return addArgument(name, type, attributes);
+}
+
+void ModelBuilder::outputState(StringRef name, Value value) {
+  NamedAttrList attributes;
+  attributes.set(attr::state, StringAttr::get(context, name));
+  outputs.push_back(value);
+  outputAttributes.push_back(attributes.getDictionary(context));
 }
 
 void ModelBuilder::output(StringRef name, Value value, ArrayRef<StringRef> dims) {
@@ -98,20 +142,28 @@ SmallVector<Value> ModelBuilder::pack(ArrayRef<Value> inputs, Value mask, String
   return op.getResults();
 }
 
-Layer ModelBuilder::layer(StringRef name, ArrayRef<Argument> arguments, InitScheme init,
-                          llvm::function_ref<Value(Body &, ValueRange)> write) {
-  OpBuilder builder(forward);
-  SmallVector<Type> types;
+Layer ModelBuilder::statefulLayer(StringRef name, ArrayRef<Argument> arguments, InitScheme init,
+                                  WriteLayer write) {
+  OpBuilder builder(entryFunction);
+  SmallVector<Type> types, results = {arguments.front().type};
   SmallVector<Location> locations;
-  for (auto [argument, type] : arguments) {
-    types.push_back(type);
-    locations.push_back(entryBody->named(argument));
+  for (const Argument &argument : arguments) {
+    types.push_back(argument.type);
+    locations.push_back(entryBody->named(argument.name));
+    if (argument.isState)
+      results.push_back(argument.type);
   }
   Layer layer;
   layer.function = func::FuncOp::create(builder, entryBody->named(name), name,
-                                        builder.getFunctionType(types, types.front()));
+                                        builder.getFunctionType(types, results));
   layer.function.setPrivate();
-  if (firstFunction == forward)
+  unsigned result = 1;
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (argument.isState) {
+      layer.function.setArgAttr(i, attr::state, builder.getStringAttr(argument.name));
+      layer.function.setResultAttr(result++, attr::state, builder.getStringAttr(argument.name));
+    }
+  if (firstFunction == entryFunction)
     firstFunction = layer.function;
   Block *block = new Block;
   layer.function.getBody().push_back(block);
@@ -126,27 +178,24 @@ Layer ModelBuilder::layer(StringRef name, ArrayRef<Argument> arguments, InitSche
     return layer.function.getArgument(index);
   });
   SmallVector<Value> own(block->args_begin(), block->args_end());
-  Value result = write(body, own);
-  func::ReturnOp::create(body.builder, result.getLoc(), result);
+  SmallVector<Value> returned = write(body, own);
+  func::ReturnOp::create(body.builder, returned.front().getLoc(), returned);
   return layer;
 }
 
-Value ModelBuilder::call(const Layer &layer, StringRef scope, ValueRange arguments,
-                         StringRef name) {
+ValueRange ModelBuilder::callAll(const Layer &layer, StringRef scope, ValueRange arguments,
+                                 StringRef name) {
   SmallVector<Value> operands(arguments);
   for (const Layer::Weight &weight : layer.weights)
     operands.push_back(readParameter((scope + "." + weight.name).str(), weight.type, weight.init));
   auto call =
       func::CallOp::create(entryBody->builder, entryBody->named(name), layer.function, operands);
   call->setAttr(attr::scope, entryBody->builder.getStringAttr(scope));
-  return call.getResult(0);
+  return call.getResults();
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::finish(std::string &error) {
-  func::ReturnOp::create(entryBody->builder, forward.getLoc(), outputs);
-  SmallVector<Type> types(ValueRange(outputs).getTypes());
-  forward.setFunctionType(FunctionType::get(context, forward.getArgumentTypes(), types));
-  forward.setAllResultAttrs(outputAttributes);
+  endEntry();
 
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
     if (error.empty())

@@ -35,6 +35,10 @@ struct Input {
   int64_t maxLength = 0;
   /// The second dimension is "decoder_sequence" instead of "sequence".
   bool decoder = false;
+  /// The names of its dimensions, one for each; none: [batch, sequence].
+  SmallVector<llvm::StringRef> dims = {};
+  /// Every value is below the size of this name.
+  llvm::StringRef below = {};
 };
 
 /// A function for all layers of one kind.
@@ -49,17 +53,23 @@ struct Layer {
   SmallVector<Weight> weights;
 };
 
-/// Builds a module: parameters, layer functions and the entry point `forward`.
+/// Builds a module: parameters, layer functions and entry points, `forward` first.
 class ModelBuilder {
 public:
   ModelBuilder(MLIRContext &context, llvm::StringRef modelType);
 
   AliasRule aliases;
 
-  /// The entry point's body; weights are parameters by their full names.
+  /// The body of the entry point at hand; weights are parameters by their full names.
   Body &entry() { return *entryBody; }
+  /// Ends the entry point at hand and begins another one.
+  void beginEntry(llvm::StringRef name);
 
   Value input(const Input &input);
+  /// A tensor that the entry point updates: `name` is the state's, `dims` has the
+  /// name of its dynamic size. The updated one is given to `output`.
+  Value state(llvm::StringRef name, RankedTensorType type, llvm::StringRef size);
+  void outputState(llvm::StringRef name, Value value);
   void output(llvm::StringRef name, Value value, llvm::ArrayRef<llvm::StringRef> dims = {});
   /// Drops padding; the packed inputs, then the sequences, of which `side`
   /// ("decoder_") is part of the name.
@@ -69,13 +79,29 @@ public:
   DefaultAttr missing(DefaultKind kind, llvm::StringRef input = {}, int64_t value = 0);
 
   /// Defines a private function of `x` and further arguments; `write` gives the
-  /// result, which has the type of `x`.
-  using Argument = std::pair<llvm::StringRef, Type>;
+  /// result, which has the type of `x`, and behind it what became of those
+  /// arguments that are state.
+  struct Argument {
+    llvm::StringRef name;
+    Type type;
+    bool isState = false;
+  };
+  using WriteLayer = llvm::function_ref<SmallVector<Value>(Body &, ValueRange)>;
+  Layer statefulLayer(llvm::StringRef name, ArrayRef<Argument> arguments, InitScheme init,
+                      WriteLayer write);
   Layer layer(llvm::StringRef name, ArrayRef<Argument> arguments, InitScheme init,
-              llvm::function_ref<Value(Body &, ValueRange)> write);
+              llvm::function_ref<Value(Body &, ValueRange)> write) {
+    return statefulLayer(name, arguments, init, [&](Body &body, ValueRange own) {
+      return SmallVector<Value>{write(body, own)};
+    });
+  }
   /// Calls a layer with the parameters whose names begin with `scope`.
+  ValueRange callAll(const Layer &layer, llvm::StringRef scope, ValueRange arguments,
+                     llvm::StringRef name = "hidden");
   Value call(const Layer &layer, llvm::StringRef scope, ValueRange arguments,
-             llvm::StringRef name = "hidden");
+             llvm::StringRef name = "hidden") {
+    return callAll(layer, scope, arguments, name).front();
+  }
 
   /// Declares a parameter that may be stored under further names.
   void declare(llvm::StringRef name, RankedTensorType type, InitAttr init,
@@ -94,10 +120,12 @@ public:
 
 private:
   Value readParameter(llvm::StringRef name, RankedTensorType type, InitAttr init);
+  Value addArgument(llvm::StringRef name, Type type, const NamedAttrList &attributes);
+  void endEntry();
 
   MLIRContext *context;
   OwningOpRef<ModuleOp> module;
-  func::FuncOp forward;
+  func::FuncOp entryFunction;
   /// Parameters stand in front of it.
   Operation *firstFunction;
   std::unique_ptr<Body> entryBody;

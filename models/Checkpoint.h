@@ -24,6 +24,8 @@ struct Checkpoint {
   /// Whether the names are known and `suffix` is none of them, nor the ending
   /// of one behind a prefix.
   bool lacks(llvm::StringRef suffix) const;
+  /// Whether the names are known and `suffix` is one of them, or ends one.
+  bool holds(llvm::StringRef suffix) const { return tensors && !lacks(suffix); }
 };
 
 } // namespace mlir::transformer

@@ -47,6 +47,11 @@ void Config::failText(StringRef key, const Twine &expected, StringRef found) {
 
 bool Config::has(Keys keys) const { return fields->find(keys).second != nullptr; }
 
+bool Config::isNull(StringRef key) const {
+  auto it = fields->object.find(key.str());
+  return it != fields->object.end() && it->is_null();
+}
+
 int64_t Config::integer(Keys keys, std::optional<int64_t> defaultValue, int64_t low, int64_t high) {
   auto [key, value] = fields->find(keys);
   std::string expected = ("an integer in [" + Twine(low) + ", " + Twine(high - 1) + "]").str();
@@ -99,8 +104,22 @@ std::string Config::text(Keys keys, StringRef defaultValue) {
   return defaultValue.str();
 }
 
+std::optional<std::vector<std::string>> Config::texts(StringRef key) {
+  const Json *value = fields->find({key}).second;
+  if (!value)
+    return std::nullopt;
+  auto isText = [](const Json &item) { return item.is_string(); };
+  if (value->is_array() && llvm::all_of(*value, isText))
+    return value->get<std::vector<std::string>>();
+  fail(key, "a list of strings", describe(*value));
+  return std::nullopt;
+}
+
 ActivationKind Config::activation(Keys keys, StringRef defaultValue) {
-  std::string name = text(keys, defaultValue);
+  return activationNamed(fields->find(keys).first, text(keys, defaultValue));
+}
+
+ActivationKind Config::activationNamed(StringRef key, StringRef name) {
   auto kind = llvm::StringSwitch<std::optional<ActivationKind>>(name)
                   .Case("relu", ActivationKind::Relu)
                   .Cases({"gelu", "gelu_python"}, ActivationKind::Gelu)
@@ -112,7 +131,7 @@ ActivationKind Config::activation(Keys keys, StringRef defaultValue) {
                   .Case("tanh", ActivationKind::Tanh)
                   .Default(std::nullopt);
   if (!kind)
-    failText(fields->find(keys).first,
+    failText(key,
              "one of relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, silu, swish, quick_gelu, "
              "tanh",
              name);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir::transformer {
 
@@ -33,6 +34,8 @@ public:
   Config(Config &&) noexcept;
 
   bool has(Keys keys) const;
+  /// Whether the field is there and null, where that is not the same as missing.
+  bool isNull(llvm::StringRef key) const;
 
   /// An integer in `[1, max]`; without a default the field must be there.
   int64_t size(Keys keys, std::optional<int64_t> defaultValue, int64_t max = maxWidth);
@@ -42,8 +45,12 @@ public:
   double number(Keys keys, double defaultValue);
   bool flag(Keys keys, bool defaultValue);
   std::string text(Keys keys, llvm::StringRef defaultValue);
+  /// A list of strings; nothing if there is none.
+  std::optional<std::vector<std::string>> texts(llvm::StringRef key);
   /// One of Hugging Face's names of activation functions (ACT2FN).
   ActivationKind activation(Keys keys, llvm::StringRef defaultValue);
+  /// The one called `name`, which stands in the field `key`.
+  ActivationKind activationNamed(llvm::StringRef key, llvm::StringRef name);
   /// The fields of an object in this one, whose errors are its own; nothing if
   /// there is none.
   std::optional<Config> object(llvm::StringRef key);

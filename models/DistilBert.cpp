@@ -11,7 +11,7 @@ static const MaskedLmNames maskedLmNames = {"vocab_transform", "vocab_layer_norm
 static BertConfig readConfig(Config &config) {
   BertConfig result;
   result.vocabSize = config.size({"vocab_size"}, 30522, Config::maxVocabulary);
-  result.width = config.size({"dim", "hidden_size"}, 768);
+  result.width = result.embeddingWidth = config.size({"dim", "hidden_size"}, 768);
   result.layers = config.size({"n_layers", "num_hidden_layers"}, 6, Config::maxLayers);
   result.heads = config.size({"n_heads", "num_attention_heads"}, 12);
   result.ffnWidth = config.size({"hidden_dim"}, 4 * 768);

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-GptConfig GptConfig::read(Config &config, int64_t vocabSize, int64_t positions) {
+GptConfig GptConfig::read(Config &config, int64_t vocabSize, int64_t positions, bool tied) {
   GptConfig result;
   result.vocabSize = config.size({"vocab_size"}, vocabSize, Config::maxVocabulary);
   result.width = config.size({"n_embd", "hidden_size"}, 768);
@@ -15,51 +15,38 @@ GptConfig GptConfig::read(Config &config, int64_t vocabSize, int64_t positions) 
       config.size({"n_positions", "max_position_embeddings"}, positions, Config::maxPositions);
   result.norm = {config.number({"layer_norm_epsilon"}, 1e-5)};
   result.deviation = config.number({"initializer_range"}, 0.02);
-  result.tied = config.flag({"tie_word_embeddings"}, true);
+  result.tied = config.flag({"tie_word_embeddings"}, tied);
   config.checkHeads("n_embd", result.width, "n_head", result.heads);
   return result;
 }
 
 double GptConfig::scale() const { return 1 / std::sqrt(double(width / heads)); }
 
-GptInputs transformer::buildGptInputs(ModelBuilder &model, const GptConfig &config,
-                                      StringRef tokens, StringRef positions, bool hasHead) {
+GptInputs transformer::buildGptInputs(Import &import, const GptConfig &config,
+                                      const DecoderOutput &output, StringRef positions, bool step) {
+  ModelBuilder &model = import.model;
   Value ids = model.input({"input_ids", {}, config.vocabSize, config.positions});
   Value mask = model.input({"attention_mask", model.missing(DefaultKind::Ones)});
   Value places =
       model.input({"position_ids", model.missing(DefaultKind::Columns), config.positions});
+  DecoderEntry entry(import, step, config.layers, config.width);
   SmallVector<Value> packed = model.pack({ids, places}, mask);
 
   Body &body = model.entry();
   body.init = {config.deviation};
-  if (hasHead && config.tied)
-    model.declare(
-        (tokens + ".weight").str(),
-        RankedTensorType::get({config.vocabSize, config.width}, body.builder.getF32Type()),
-        body.init.embedding(model.getContext()), {"lm_head.weight"});
-  Value words = body.embedding(packed[0], tokens, config.vocabSize, config.width);
+  output.declareTied(import, config.width);
+  Value words = body.embedding(packed[0], output.tokens, config.vocabSize, config.width);
   Value where = body.embedding(packed[1], positions, config.positions, config.width);
-  return {body.add(words, where, "embeddings"), packed[2]};
+  return {body.add(words, where, "embeddings"), packed[2], entry};
 }
 
 Value transformer::buildGptAttention(Body &body, Value x, Value sequences, const GptConfig &config,
-                                     double scale, Value scaleFactor, InitScheme outputInit) {
+                                     const GptScale &scale, InitScheme outputInit,
+                                     LayerCache &cache) {
   Value merged = body.linear(x, "attn.c_attn", 3 * config.width, WeightLayout::InOut);
   SmallVector<Value> qkv = body.split(merged, 3, "qkv");
-  Value attention =
-      body.attention(qkv, sequences, {config.heads, /*causal=*/true}, scale, scaleFactor);
+  AttentionOptions options = {config.heads, /*causal=*/true};
+  options.scaleFactor = scale.factor;
+  Value attention = cache.attend(body, qkv, sequences, options, scale.scale);
   return body.linear(attention, "attn.c_proj", config.width, WeightLayout::InOut, outputInit);
-}
-
-void transformer::buildGptOutput(Import &import, const GptConfig &config, StringRef tokens,
-                                 Value hidden, Value sequences) {
-  ModelBuilder &model = import.model;
-  Body &body = model.entry();
-  if (import.head == "Model")
-    return model.output("last_hidden_state", body.unpack(hidden, sequences, "last_hidden_state"));
-  Value matrix =
-      body.weight(((config.tied ? tokens : "lm_head") + ".weight").str(),
-                  {config.vocabSize, config.width}, body.init.embedding(model.getContext()));
-  Value logits = body.linear(hidden, matrix, Value(), WeightLayout::OutIn, "logits");
-  model.output("logits", body.unpack(logits, sequences, "logits"));
 }

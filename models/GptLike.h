@@ -2,7 +2,7 @@
 #ifndef MODELS_GPTLIKE_H
 #define MODELS_GPTLIKE_H
 
-#include "models/Family.h"
+#include "models/DecoderEntry.h"
 
 namespace mlir::transformer {
 
@@ -12,29 +12,32 @@ struct GptConfig {
   double deviation;
   bool tied;
 
-  static GptConfig read(Config &config, int64_t vocabSize, int64_t positions);
+  static GptConfig read(Config &config, int64_t vocabSize, int64_t positions, bool tied = true);
   /// 1 / sqrt(head_dim).
   double scale() const;
 };
 
-/// The sum of token and position embeddings, `[tokens, width]`, and the sequences.
+/// The sum of token and position embeddings, `[tokens, width]`, the sequences,
+/// and the entry point with its caches.
 struct GptInputs {
   Value hidden, sequences;
+  DecoderEntry entry;
 };
 
-/// Inputs, token embedding `tokens` and position embedding `positions`, which
-/// are whole names without ".weight". With a tied language-modelling head
-/// (`hasHead`) `tokens` may also be stored as `lm_head`.
-GptInputs buildGptInputs(ModelBuilder &model, const GptConfig &config, llvm::StringRef tokens,
-                         llvm::StringRef positions, bool hasHead);
+/// Inputs, token embedding and position embedding `positions`, a whole name
+/// without ".weight".
+GptInputs buildGptInputs(Import &import, const GptConfig &config, const DecoderOutput &output,
+                         llvm::StringRef positions, bool step);
+
+/// What scores are multiplied by; `factor` may be null.
+struct GptScale {
+  double scale;
+  Value factor = {};
+};
 
 /// Causal attention with one merged projection: `attn.c_attn`, `attn.c_proj`.
-Value buildGptAttention(Body &body, Value x, Value sequences, const GptConfig &config, double scale,
-                        Value scaleFactor, InitScheme outputInit);
-
-/// The output `last_hidden_state`, or `logits` of the language-modelling head.
-void buildGptOutput(Import &import, const GptConfig &config, llvm::StringRef tokens, Value hidden,
-                    Value sequences);
+Value buildGptAttention(Body &body, Value x, Value sequences, const GptConfig &config,
+                        const GptScale &scale, InitScheme outputInit, LayerCache &cache);
 
 } // namespace mlir::transformer
 

@@ -19,16 +19,16 @@ static ActivationKind readActivation(Config &config) {
 }
 
 /// One layer, post-norm.
-static Layer makeLayer(ModelBuilder &model, const GptConfig &config, ActivationKind activation) {
-  Type rows = model.entry().rows(config.width);
+static Layer makeLayer(DecoderEntry &entry, Type rows, Type sequences, const GptConfig &config,
+                       ActivationKind activation) {
   // Conv1D starts with 0.02, whatever initializer_range says.
   InitScheme init = {0.02};
-  return model.layer(
-      "decoder_layer", {{"x", rows}, {"sequences", model.sequencesType()}}, init,
-      [&](Body &body, ValueRange arguments) {
+  return entry.layer(
+      "decoder_layer", {{"x", rows}, {"sequences", sequences}}, init,
+      [&](Body &body, ValueRange arguments, LayerCache &cache) {
         Value x = arguments[0];
         Value attention =
-            buildGptAttention(body, x, arguments[1], config, config.scale(), Value(), init);
+            buildGptAttention(body, x, arguments[1], config, {config.scale()}, init, cache);
         Value attended = body.layerNorm(body.add(attention, x, "residual"), "ln_1", config.norm);
         Value ffn = body.feedForward(activation, attended, "mlp.c_fc", "mlp.c_proj",
                                      4 * config.width, WeightLayout::InOut);
@@ -36,19 +36,24 @@ static Layer makeLayer(ModelBuilder &model, const GptConfig &config, ActivationK
       });
 }
 
+static void buildEntry(Import &import, const GptConfig &config, ActivationKind activation,
+                       bool step) {
+  std::string base = import.head == "Model" ? "" : "transformer.";
+  DecoderOutput output{config.vocabSize, base + "tokens_embed", config.tied};
+  auto [hidden, sequences, entry] =
+      buildGptInputs(import, config, output, base + "positions_embed", step);
+  Layer layer =
+      makeLayer(entry, hidden.getType(), import.model.sequencesType(), config, activation);
+  for (int64_t i = 0; i < config.layers; ++i)
+    hidden = entry.call(layer, i, base + "h." + std::to_string(i), {hidden, sequences});
+  entry.output(output, hidden, sequences);
+}
+
 void transformer::buildOpenAIGpt(Import &import) {
   GptConfig config = GptConfig::read(import.config, /*vocabSize=*/40478, /*positions=*/512);
   ActivationKind activation = readActivation(import.config);
   if (!import.config.ok())
     return;
-  ModelBuilder &model = import.model;
-  bool baseModel = import.head == "Model";
-  model.aliases = {"transformer.", !baseModel, {}};
-  std::string base = baseModel ? "" : "transformer.";
-  auto [hidden, sequences] =
-      buildGptInputs(model, config, base + "tokens_embed", base + "positions_embed", !baseModel);
-  Layer layer = makeLayer(model, config, activation);
-  for (int64_t i = 0; i < config.layers; ++i)
-    hidden = model.call(layer, base + "h." + std::to_string(i), {hidden, sequences});
-  buildGptOutput(import, config, base + "tokens_embed", hidden, sequences);
+  import.model.aliases = {"transformer.", import.head != "Model", {}};
+  buildDecoderEntries(import, [&](bool step) { buildEntry(import, config, activation, step); });
 }

@@ -15,16 +15,43 @@ static constexpr StringLiteral bertHeads[] = {"Model",
 static constexpr StringLiteral encoderHeads[] = {"Model", "ForMaskedLM",
                                                  "ForSequenceClassification",
                                                  "ForTokenClassification", "ForQuestionAnswering"};
+static constexpr StringLiteral electraHeads[] = {"Model",
+                                                 "ForPreTraining",
+                                                 "ForMaskedLM",
+                                                 "ForSequenceClassification",
+                                                 "ForTokenClassification",
+                                                 "ForQuestionAnswering"};
 static constexpr StringLiteral decoderHeads[] = {"Model", "LMHeadModel"};
 static constexpr StringLiteral causalHeads[] = {"Model", "ForCausalLM"};
+static constexpr StringLiteral seq2seqHeads[] = {"Model", "ForConditionalGeneration"};
+static constexpr StringLiteral t5Heads[] = {"Model", "ForConditionalGeneration", "EncoderModel"};
+static constexpr StringLiteral marianHeads[] = {"Model", "MTModel"};
 
 static const Family families[] = {
     {"bert", "Bert", bertHeads, buildBert},
+    {"electra", "Electra", electraHeads, buildElectra},
+    {"albert", "Albert", bertHeads, buildAlbert},
     {"roberta", "Roberta", encoderHeads, buildRoberta},
     {"distilbert", "DistilBert", encoderHeads, buildDistilBert},
     {"openai-gpt", "OpenAIGPT", decoderHeads, buildOpenAIGpt},
     {"gpt2", "GPT2", decoderHeads, buildGpt2},
     {"llama", "Llama", causalHeads, buildLlama},
+    {"mistral", "Mistral", causalHeads, buildMistral},
+    {"qwen2", "Qwen2", causalHeads, buildQwen2},
+    {"qwen3", "Qwen3", causalHeads, buildQwen3},
+    {"phi3", "Phi3", causalHeads, buildPhi3},
+    {"gemma", "Gemma", causalHeads, buildGemma},
+    {"gpt_neox", "GPTNeoX", causalHeads, buildGptNeoX},
+    {"gptj", "GPTJ", causalHeads, buildGptJ},
+    {"opt", "OPT", causalHeads, buildOpt},
+    {"bloom", "Bloom", causalHeads, buildBloom},
+    {"bart", "Bart", seq2seqHeads, buildBart},
+    {"mbart", "MBart", seq2seqHeads, buildMBart},
+    {"marian", "Marian", marianHeads, buildMarian},
+    {"pegasus", "Pegasus", seq2seqHeads, buildPegasus},
+    {"blenderbot", "Blenderbot", seq2seqHeads, buildBlenderbot},
+    {"blenderbot-small", "BlenderbotSmall", seq2seqHeads, buildBlenderbotSmall},
+    {"t5", "T5", t5Heads, buildT5},
     {"transformer", "", {}, buildNnTransformer},
     {"annotated_transformer", "", {}, buildAnnotatedTransformer},
     {"bert_pytorch", "", {}, buildBertPytorch},

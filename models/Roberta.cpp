@@ -10,7 +10,7 @@ static const MaskedLmNames maskedLmNames = {"lm_head.dense", "lm_head.layer_norm
 
 void transformer::buildRoberta(Import &import) {
   Config &config = import.config;
-  BertConfig bert = BertConfig::read(config, /*vocabSize=*/50265, /*types=*/2);
+  BertConfig bert = BertConfig::read(config, {.vocabSize = 50265});
   // Positions count from pad_token_id + 1, so the last ones of the table are the limit.
   int64_t pad = config.integer({"pad_token_id"}, 1, 0, bert.vocabSize);
   int64_t labels = readLabels(import);

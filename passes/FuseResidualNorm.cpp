@@ -15,12 +15,15 @@ using namespace mlir::transformer;
 
 namespace {
 
+bool isOfWholeRows(LayerNormOp) { return true; }
+bool isOfWholeRows(RmsNormOp norm) { return norm.getNumHeads() == 1; }
+
 /// Where the fused op of `norm` can stand: in place of the norm if every other
 /// reader of the sum comes later, else in place of the sum if gamma and beta
 /// exist there. Null if neither, or if `norm` is not of a sum.
 template <typename NormOp> Operation *findInsertion(NormOp norm, DominanceInfo &dominance) {
   auto sum = norm.getX().template getDefiningOp<arith::AddFOp>();
-  if (!sum)
+  if (!sum || !isOfWholeRows(norm))
     return nullptr;
   if (llvm::all_of(sum->getUsers(),
                    [&](Operation *user) { return dominance.dominates(norm.getOperation(), user); }))
@@ -42,7 +45,7 @@ template <typename FusedOp, typename NormOp> void fuse(NormOp norm, Operation *i
   llvm::append_range(operands, norm->getOperands().drop_front()); // gamma, beta
   auto fused =
       FusedOp::create(builder, FusedLoc::get(norm.getContext(), {sum.getLoc(), norm.getLoc()}),
-                      types, operands, norm->getAttrs());
+                      types, operands, NamedAttribute(norm.getNormAttrName(), norm.getNorm()));
   norm.getResult().replaceAllUsesWith(fused.getResult());
   norm.erase();
   if (!value.use_empty())

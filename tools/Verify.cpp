@@ -97,7 +97,7 @@ static std::optional<std::pair<Value, bool>> rowsOf(Value value, unsigned depth 
     return std::nullopt; // rows that are arguments: the caller looks
   if (auto pack = dyn_cast<PackTokensOp>(op))
     return std::pair(Value(pack.getSequences()), false);
-  if (isa<FirstTokenOp>(op))
+  if (isa<FirstTokenOp, LastTokenOp>(op))
     return std::pair(op->getOperand(1), true);
   if (auto call = dyn_cast<func::CallOp>(op)) {
     auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr());
@@ -107,7 +107,8 @@ static std::optional<std::pair<Value, bool>> rowsOf(Value value, unsigned depth 
     if (rows && isa<BlockArgument>(rows->first))
       return std::pair(call.getOperand(cast<BlockArgument>(rows->first).getArgNumber()),
                        rows->second);
-  } else if (isa<AttentionOp, MultiHeadAttentionOp, EncoderLayerOp, DecoderLayerOp>(op)) {
+  } else if (isa<AttentionOp, PagedAttentionOp, MultiHeadAttentionOp, EncoderLayerOp,
+                 DecoderLayerOp>(op)) {
     for (Value operand : op->getOperands())
       if (isa<SequencesType>(operand.getType()))
         return std::pair(operand, false); // queries come first

@@ -37,11 +37,6 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
         ops.push_back(op);
     });
     for (Operation *op : ops) {
-      if (auto attention = dyn_cast<kernel::AttentionOp>(op);
-          attention && (attention.getPositionBias() || attention.getOuts().size() > 1)) {
-        op->emitOpError("has a bias or a log_sum_exp, for which a GPU has no kernel yet");
-        return signalPassFailure();
-      }
       simt::Loops b(op);
       auto emit = [&](auto typed)
         requires requires { simt::emitKernel(b, typed); }

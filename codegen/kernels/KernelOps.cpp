@@ -98,8 +98,15 @@ LogicalResult LayerNormOp::verify() {
   if (getResidual().size() > 1)
     return emitOpError() << "expected at most one residual, found " << getResidual().size();
   FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width) || failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {*width})))
+  if (failed(width))
     return failure();
+  bool parts = getRms() && getResidual().empty();
+  if (failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {parts ? kAny : *width})))
+    return failure();
+  if (int64_t part = cast<ShapedType>(getGamma().getType()).getDimSize(0);
+      part < 1 || *width % part)
+    return emitOpError() << "expected gamma of a width that divides " << *width << ", found "
+                         << part;
   if (getRms() == static_cast<bool>(getBeta()))
     return emitOpError() << "expected beta, or rms without it";
   if (getRms() && (getNorm().getUnbiased() || getNorm().getEpsOutside()))
@@ -113,6 +120,19 @@ LogicalResult LayerNormOp::verify() {
     if (failed(verifyBuffer(*this, "out " + Twine(i), out, f32(*this), {kAny, *width})))
       return failure();
   return success();
+}
+
+/// `[heads]` or `[heads, P]`, or none.
+static LogicalResult verifyBias(Operation *op, Value value, int64_t heads) {
+  if (!value)
+    return success();
+  auto bias = cast<ShapedType>(value.getType());
+  bool table = bias.getRank() != 1;
+  if (table && (bias.getRank() != 2 || bias.isDynamicDim(1) || bias.getDimSize(1) % 2 == 0))
+    return op->emitOpError()
+           << "expected a position_bias of [heads] or [heads, P] with an odd P, found " << bias;
+  return verifyBuffer(op, "position_bias", value, f32(op),
+                      table ? ArrayRef<int64_t>{heads, kAny} : ArrayRef<int64_t>{heads});
 }
 
 LogicalResult AttentionOp::verify() {
@@ -140,15 +160,52 @@ LogicalResult AttentionOp::verify() {
   if (getOuts().size() == 2 &&
       failed(verifyBuffer(*this, "log_sum_exp", getOuts()[1], f32(*this), {kAny, heads})))
     return failure();
-  if (!getPositionBias())
-    return success();
-  auto bias = cast<ShapedType>(getPositionBias().getType());
-  bool table = bias.getRank() != 1;
-  if (table && (bias.getRank() != 2 || bias.isDynamicDim(1) || bias.getDimSize(1) % 2 == 0))
-    return emitOpError()
-           << "expected a position_bias of [heads] or [heads, P] with an odd P, found " << bias;
-  return verifyBuffer(*this, "position_bias", getPositionBias(), f32(*this),
-                      table ? ArrayRef<int64_t>{heads, kAny} : ArrayRef<int64_t>{heads});
+  return verifyBias(*this, getPositionBias(), heads);
+}
+
+/// Sequences in pages; `width` is the cache's.
+static LogicalResult verifyPages(Operation *op, Value cache, Value cu, Value table, Value lengths,
+                                 int64_t width) {
+  auto type = cast<ShapedType>(cache.getType());
+  if (failed(verifyBuffer(op, "a cache", cache, f32(op), {kAny, kAny, width})) ||
+      failed(verifyBuffer(op, "offsets", cu, index(op), {kAny})) ||
+      failed(verifyBuffer(op, "a table", table, i64(op), {kAny, kAny})) ||
+      failed(verifyBuffer(op, "lengths", lengths, i64(op), {kAny})))
+    return failure();
+  if (type.isDynamicDim(1) || type.getDimSize(1) % 2)
+    return op->emitOpError() << "expected a cache with a static, even number of rows a page, found "
+                             << type;
+  return success();
+}
+
+LogicalResult AppendPagesOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "k", getK());
+  if (failed(width) || failed(verifyBuffer(*this, "v", getV(), f32(*this), {kAny, *width})))
+    return failure();
+  if (getNumHeads() < 1 || *width % static_cast<int64_t>(getNumHeads()))
+    return emitOpError() << "expected num_heads that divides the width " << *width << ", found "
+                         << static_cast<int64_t>(getNumHeads());
+  return verifyPages(*this, getOuts()[0], getCu(), getTable(), getLengths(), *width);
+}
+
+LogicalResult PagedAttentionOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
+  if (failed(width))
+    return failure();
+  int64_t heads = getNumHeads(), kvHeads = getNumKvHeads();
+  if (heads < 1 || *width % heads || kvHeads < 1 || heads % kvHeads)
+    return emitOpError() << "expected num_heads that divides the width " << *width
+                         << " and num_kv_heads that divides it, found " << heads << " and "
+                         << kvHeads;
+  if (failed(verifyPages(*this, getCache(), getCu(), getTable(), getLengths(),
+                         kvHeads * (*width / heads))) ||
+      failed(verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width})))
+    return failure();
+  return verifyBias(*this, getPositionBias(), heads);
 }
 
 LogicalResult SinusoidalTableOp::verify() {
@@ -166,9 +223,8 @@ LogicalResult RotaryTableOp::verify() {
     return failure();
   if (*width % 2)
     return emitOpError() << "expected an out of even width, found " << *width;
-  if (getFrequencies())
-    return verifyBuffer(*this, "frequencies", getFrequencies(), f32(*this), {*width / 2});
-  return success();
+  return verifyBuffer(*this, "frequencies", getFrequencies(), Float64Type::get(getContext()),
+                      {*width / 2});
 }
 
 LogicalResult RotaryEmbeddingOp::verify() {

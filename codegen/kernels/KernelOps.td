@@ -85,8 +85,8 @@ def Kernel_UnpackTokensOp : Kernel_Op<"unpack_tokens"> {
 
 def Kernel_FirstTokenOp : Kernel_Op<"first_token"> {
   let summary = "the first row of every sequence, zeros for an empty one";
-  let description = [{ins: x `[T, W]` f32, cu `[B + 1]` index; outs: `[B, W]`.}];
-  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs);
+  let description = [{ins: x `[T, W]` f32, cu `[B + 1]` index; outs: `[B, W]`. With `last` the last row.}];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs, UnitAttr:$last);
   let assemblyFormat = "`ins` `(` $x `,` $cu `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
@@ -107,10 +107,12 @@ def Kernel_EmbeddingOp : Kernel_Op<"embedding", [AttrSizedOperandSegments]> {
 def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
   let summary = "layer normalisation, with an optional residual added first";
   let description = [{
-    ins: x `[T, W]`, residual 0 or 1 times `[T, W]`, gamma and beta `[W]`; outs:
-    result `[T, W]` and, optionally, the sum x + residual `[T, W]`. x may be the
-    same buffer as an out. With `rms` there is no beta and rows are divided by
-    their root mean square. Semantics: `transformer.layer_norm`, `rms_norm`.
+    ins: x `[T, W]` (rows may be strided), residual 0 or 1 times `[T, W]`, gamma
+    and beta `[W]`; outs: result `[T, W]` and, optionally, the sum x + residual
+    `[T, W]`. x may be the same buffer as an out. With `rms` there is no beta and
+    rows are divided by their root mean square; then gamma may be `[D]`, of which
+    W is a multiple: parts of D columns are rows of their own. Semantics:
+    `transformer.layer_norm`, `rms_norm`.
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$residual, Kernel_Buffer:$gamma, Optional<Kernel_Buffer>:$beta,
                        Variadic<Kernel_Buffer>:$outs, Transformer_NormAttr:$norm, UnitAttr:$rms);
@@ -137,6 +139,36 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {
+  let summary = "new keys and values into the pages of their sequences";
+  let description = [{
+    ins: k and v `[T, W]` (rows may be strided), cu `[B + 1]`, table `[B, M]` i64,
+    lengths `[B]` i64; outs: the cache `[pages, 2 * P, W]`, of which only the new
+    places are written. Semantics: `transformer.append_pages`; where in a page a
+    key or a value lies is agreed between this kernel and `paged_attention`.
+  }];
+  let arguments = (ins Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu, Kernel_Buffer:$table, Kernel_Buffer:$lengths,
+                       Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads);
+  let assemblyFormat = "`ins` `(` $k `,` $v `,` $cu `,` $table `,` $lengths `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_PagedAttentionOp : Kernel_Op<"paged_attention", [AttrSizedOperandSegments]> {
+  let summary = "attention to keys and values in pages";
+  let description = [{
+    ins: q `[T, num_heads * D]` (rows may be strided), cache `[pages, 2 * P, num_kv_heads * D]`,
+    cu `[B + 1]`, table `[B, M]` i64, lengths `[B]` i64, scale_factor f32 0 or 1
+    times, position_bias `[num_heads, P]` or `[num_heads]` 0 or 1 times; outs: `[T, num_heads * D]`. Semantics:
+    `transformer.paged_attention`.
+  }];
+  let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$cache, Kernel_Buffer:$cu, Kernel_Buffer:$table, Kernel_Buffer:$lengths,
+                       Optional<F32>:$scale_factor, Optional<Kernel_Buffer>:$position_bias, Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads,
+                       I64Attr:$num_kv_heads, F64Attr:$scale, Transformer_AttentionOptions:$options);
+  let assemblyFormat = [{
+    `ins` `(` $q `,` $cache `,` $cu `,` $table `,` $lengths (`,` `scale_factor` $scale_factor^)? `)` (`position_bias` `(` $position_bias^ `)`)?
+    `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
 def Kernel_SinusoidalTableOp : Kernel_Op<"sinusoidal_table"> {
   let summary = "the sinusoid table, computed in double precision";
   let description = [{outs: `[P, W]`. Semantics: `transformer.sinusoidal_table`.}];
@@ -144,15 +176,15 @@ def Kernel_SinusoidalTableOp : Kernel_Op<"sinusoidal_table"> {
   let assemblyFormat = "$layout `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def Kernel_RotaryTableOp : Kernel_Op<"rotary_table", [AttrSizedOperandSegments]> {
+def Kernel_RotaryTableOp : Kernel_Op<"rotary_table"> {
   let summary = "cosines and sines of positions, computed in double precision";
   let description = [{
-    ins: positions `[T]` i64, frequencies `[R / 2]` 0 or 1 times; outs: `[T, R]`.
+    ins: positions `[T]` i64, frequencies `[R / 2]` f64; outs: `[T, R]`.
     Semantics: `transformer.rotary_table`.
   }];
-  let arguments = (ins Kernel_Buffer:$positions, Optional<Kernel_Buffer>:$frequencies, Variadic<Kernel_Buffer>:$outs,
-                       F64Attr:$theta);
-  let assemblyFormat = "`ins` `(` $positions (`frequencies` $frequencies^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Kernel_Buffer:$positions, Kernel_Buffer:$frequencies, Variadic<Kernel_Buffer>:$outs,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let assemblyFormat = "`ins` `(` $positions `,` $frequencies `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_RotaryEmbeddingOp : Kernel_Op<"rotary_embedding"> {

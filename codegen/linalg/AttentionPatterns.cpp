@@ -25,9 +25,41 @@ struct ConvertAttention : OpConversionPattern<AttentionOp> {
   }
 };
 
+struct ConvertAppendPages : OpConversionPattern<AppendPagesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AppendPagesOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    SequenceValues sequences(adaptor.getSequences());
+    rewriter.replaceOpWithNewOp<kernel::AppendPagesOp>(
+        op, op->getResultTypes(), adaptor.getK().front(), adaptor.getV().front(), sequences.cu,
+        adaptor.getTable().front(), adaptor.getLengths().front(), adaptor.getCache(),
+        op.getNumHeadsAttr());
+    return success();
+  }
+};
+
+struct ConvertPagedAttention : OpConversionPattern<PagedAttentionOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(PagedAttentionOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value q = adaptor.getQ().front();
+    SequenceValues sequences(adaptor.getSequences());
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), q);
+    ValueRange bias = adaptor.getPositionBias();
+    rewriter.replaceOpWithNewOp<kernel::PagedAttentionOp>(
+        op, op->getResultTypes(), q, adaptor.getCache().front(), sequences.cu,
+        adaptor.getTable().front(), adaptor.getLengths().front(),
+        adaptor.getScaleFactor().empty() ? Value() : adaptor.getScaleFactor().front(),
+        bias.empty() ? Value() : bias.front(), ValueRange{out}, op.getNumHeadsAttr(),
+        op.getNumKvHeadsAttr(), op.getScaleAttr(), op.getOptions());
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::transformer::populateAttentionPatterns(const TypeConverter &converter,
                                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertAttention>(converter, patterns.getContext());
+  patterns.add<ConvertAttention, ConvertAppendPages, ConvertPagedAttention>(converter,
+                                                                            patterns.getContext());
 }

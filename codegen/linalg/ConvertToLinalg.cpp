@@ -35,6 +35,19 @@ struct SequenceConverter : TypeConverter {
   }
 };
 
+/// The attributes of each argument where it will stand: upstream's conversion of
+/// a signature leaves them at their indexes.
+SmallVector<DictionaryAttr> attributesBehind(func::FuncOp function, TypeConverter &converter) {
+  SmallVector<DictionaryAttr> result;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    SmallVector<Type> types;
+    (void)converter.convertType(type, types);
+    result.push_back(function.getArgAttrDict(i));
+    result.append(types.size() - 1, DictionaryAttr());
+  }
+  return result;
+}
+
 /// Upstream's pattern would lose the call's attributes.
 struct ConvertCall : OpConversionPattern<func::CallOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -94,8 +107,13 @@ struct ConvertTransformerToLinalgPass
         return staysBehind(op);
       return !isElementwiseOnTensors(op) && converter.isLegal(op);
     });
+    DenseMap<StringRef, SmallVector<DictionaryAttr>> attributes;
+    for (auto function : module.getOps<func::FuncOp>())
+      attributes[function.getName()] = attributesBehind(function, converter);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    for (auto function : module.getOps<func::FuncOp>())
+      function.setAllArgAttrs(attributes[function.getName()]);
   }
 };
 

@@ -38,9 +38,13 @@ struct ConvertRotaryTable : OpConversionPattern<RotaryTableOp> {
   LogicalResult matchAndRewrite(RotaryTableOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), adaptor.getPositions());
-    rewriter.replaceOpWithNewOp<kernel::RotaryTableOp>(
-        op, TypeRange{out.getType()}, adaptor.getPositions(), adaptor.getFrequencies(),
-        ValueRange{out}, op.getThetaAttr());
+    SmallVector<double> values = op.allFrequencies();
+    auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, rewriter.getF64Type());
+    Value frequencies = arith::ConstantOp::create(
+        rewriter, op.getLoc(), DenseElementsAttr::get(type, ArrayRef<double>(values)));
+    rewriter.replaceOpWithNewOp<kernel::RotaryTableOp>(op, TypeRange{out.getType()},
+                                                       adaptor.getPositions(), frequencies,
+                                                       ValueRange{out}, op.getScaleAttr());
     return success();
   }
 };

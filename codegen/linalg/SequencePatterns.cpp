@@ -72,10 +72,12 @@ struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
   }
 };
 
-struct ConvertFirstToken : OpConversionPattern<FirstTokenOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(FirstTokenOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+/// first_token and last_token.
+template <typename OpTy> struct ConvertOneToken : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::template GenericAdaptor<ArrayRef<ValueRange>> adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SequenceValues of(adaptor.getSequences());
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -83,9 +85,10 @@ struct ConvertFirstToken : OpConversionPattern<FirstTokenOp> {
         RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(1)}, type.getElementType());
     Value out =
         tensor::EmptyOp::create(rewriter, loc, rows, ValueRange{batchOf(rewriter, loc, of.cu)});
-    Value y = kernel::FirstTokenOp::create(rewriter, loc, TypeRange{rows}, adaptor.getX().front(),
-                                           of.cu, ValueRange{out})
-                  .getResult(0);
+    Value y =
+        kernel::FirstTokenOp::create(rewriter, loc, TypeRange{rows}, adaptor.getX().front(), of.cu,
+                                     ValueRange{out}, std::is_same_v<OpTy, LastTokenOp>)
+            .getResult(0);
     rewriter.replaceOp(op, rewriter.createOrFold<tensor::CastOp>(loc, type, y));
     return success();
   }
@@ -95,6 +98,6 @@ struct ConvertFirstToken : OpConversionPattern<FirstTokenOp> {
 
 void mlir::transformer::populateSequencePatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertPackTokens, ConvertUnpackTokens, ConvertFirstToken>(converter,
-                                                                          patterns.getContext());
+  patterns.add<ConvertPackTokens, ConvertUnpackTokens, ConvertOneToken<FirstTokenOp>,
+               ConvertOneToken<LastTokenOp>>(converter, patterns.getContext());
 }

@@ -61,6 +61,8 @@ static int64_t defaultAt(DefaultAttr kind, ArrayRef<int64_t> row, int64_t s) {
     if (row[s] == value)
       return value;
     return value + llvm::count_if(row.take_front(s + 1), [&](int64_t id) { return id != value; });
+  case DefaultKind::CountBefore:
+    return llvm::count_if(row.take_front(s), [&](int64_t id) { return id != value; });
   }
   llvm_unreachable("unknown default");
 }

@@ -76,15 +76,15 @@ LogicalResult reference::evaluate(EmbeddingLayerNormOp op, Frame &frame) {
 
 LogicalResult reference::evaluate(RotaryTableOp op, Frame &frame) {
   const Tensor &positions = frame.tensor(op.getPositions());
-  const Tensor *frequencies = frame.optional(op.getFrequencies());
+  SmallVector<double> frequencies = op.allFrequencies();
   int64_t width = widthOf(op.getResult()), half = width / 2;
+  double scale = op.getScale().convertToDouble();
   Tensor table = Tensor::zeros({positions.shape[0], width});
   for (auto [t, position] : llvm::enumerate(positions.integers()))
-    for (int64_t i = 0; i < half; ++i) {
-      double frequency = frequencies ? frequencies->reals()[i]
-                                     : std::pow(op.getTheta().convertToDouble(), -2.0 * i / width);
-      table.row(t)[i] = std::cos(position * frequency);
-      table.row(t)[half + i] = std::sin(position * frequency);
+    for (auto [i, frequency] : llvm::enumerate(frequencies)) {
+      double angle = double(position) * frequency;
+      table.row(t)[i] = scale * std::cos(angle);
+      table.row(t)[half + i] = scale * std::sin(angle);
     }
   frame.set(op.getResult(), std::move(table));
   return success();

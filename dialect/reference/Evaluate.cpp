@@ -47,11 +47,10 @@ void reference::registerEvaluation(DialectRegistry &registry) {
   });
   registry.addExtension(
       +[](MLIRContext *context, func::FuncDialect *) { attach<func::CallOp>(context); });
-  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    attach<linalg::PackOp, linalg::UnPackOp>(context);
-  });
+  registry.addExtension(
+      +[](MLIRContext *context, linalg::LinalgDialect *) { attach<linalg::TransposeOp>(context); });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    attach<tensor::DimOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp,
-           tensor::ExtractSliceOp>(context);
+    attach<tensor::DimOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp, tensor::ExtractSliceOp,
+           tensor::ExpandShapeOp, tensor::CollapseShapeOp>(context);
   });
 }

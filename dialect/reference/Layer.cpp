@@ -53,16 +53,18 @@ Tensor reference::layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &
 }
 
 Tensor reference::rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm) {
-  int64_t width = x.shape[1];
+  int64_t width = gamma.shape[0];
   Tensor result = x;
-  for (int64_t t = 0; t < x.shape[0]; ++t) {
-    double squares = 0;
-    for (int64_t c = 0; c < width; ++c)
-      squares += x.row(t)[c] * x.row(t)[c];
-    double deviation = deviationOf(squares / width, norm);
-    for (int64_t c = 0; c < width; ++c)
-      result.row(t)[c] = x.row(t)[c] / deviation * gamma.reals()[c];
-  }
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t first = 0; first < x.shape[1]; first += width) {
+      const double *from = x.row(t) + first;
+      double squares = 0;
+      for (int64_t c = 0; c < width; ++c)
+        squares += from[c] * from[c];
+      double deviation = deviationOf(squares / width, norm);
+      for (int64_t c = 0; c < width; ++c)
+        result.row(t)[first + c] = from[c] / deviation * gamma.reals()[c];
+    }
   return result;
 }
 

@@ -24,6 +24,7 @@ LogicalResult evaluate(GetParameterOp op, Frame &frame);
 LogicalResult evaluate(PackTokensOp op, Frame &frame);
 LogicalResult evaluate(UnpackTokensOp op, Frame &frame);
 LogicalResult evaluate(FirstTokenOp op, Frame &frame);
+LogicalResult evaluate(LastTokenOp op, Frame &frame);
 
 // Embeddings: Embedding.cpp.
 
@@ -76,6 +77,10 @@ LogicalResult checkBatch(Operation *op, Frame &frame, const Sequences &queries,
                          const Sequences &keys);
 LogicalResult evaluate(AttentionOp op, Frame &frame);
 
+// Caches of keys and values: Cache.cpp.
+LogicalResult evaluate(AppendPagesOp op, Frame &frame);
+LogicalResult evaluate(PagedAttentionOp op, Frame &frame);
+
 // Composites, from their definitions: Composite.cpp.
 LogicalResult evaluate(MultiHeadAttentionOp op, Frame &frame);
 LogicalResult evaluate(FeedForwardOp op, Frame &frame);
@@ -97,8 +102,9 @@ LogicalResult evaluate(tensor::EmptyOp op, Frame &frame);
 LogicalResult evaluate(tensor::CastOp op, Frame &frame);
 LogicalResult evaluate(tensor::ConcatOp op, Frame &frame);
 LogicalResult evaluate(tensor::ExtractSliceOp op, Frame &frame);
-LogicalResult evaluate(linalg::PackOp op, Frame &frame);
-LogicalResult evaluate(linalg::UnPackOp op, Frame &frame);
+LogicalResult evaluate(linalg::TransposeOp op, Frame &frame);
+LogicalResult evaluate(tensor::ExpandShapeOp op, Frame &frame);
+LogicalResult evaluate(tensor::CollapseShapeOp op, Frame &frame);
 
 } // namespace mlir::transformer::reference
 

@@ -63,15 +63,23 @@ LogicalResult reference::evaluate(UnpackTokensOp op, Frame &frame) {
   return success();
 }
 
-LogicalResult reference::evaluate(FirstTokenOp op, Frame &frame) {
+/// Of every sequence the first row, or the last one.
+template <typename OpTy> static LogicalResult pickToken(OpTy op, Frame &frame, bool last) {
   const Tensor &x = frame.tensor(op.getX());
   const Sequences &sequences = frame.sequences(op.getSequences());
   if (failed(checkRows(op, frame, "x", x, sequences)))
     return failure();
   Tensor result = Tensor::zeros({sequences.batch, x.shape[1]});
   for (int64_t b = 0; b < sequences.batch; ++b)
-    if (int64_t first = sequences.offsets[b]; first < sequences.offsets[b + 1])
-      std::copy_n(x.row(first), x.shape[1], result.row(b));
+    if (int64_t first = sequences.offsets[b], end = sequences.offsets[b + 1]; first < end)
+      std::copy_n(x.row(last ? end - 1 : first), x.shape[1], result.row(b));
   frame.set(op.getResult(), std::move(result));
   return success();
+}
+
+LogicalResult reference::evaluate(FirstTokenOp op, Frame &frame) {
+  return pickToken(op, frame, /*last=*/false);
+}
+LogicalResult reference::evaluate(LastTokenOp op, Frame &frame) {
+  return pickToken(op, frame, /*last=*/true);
 }

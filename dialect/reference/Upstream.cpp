@@ -181,51 +181,37 @@ LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
   return success();
 }
 
-/// Visits every element of the packed tensor with its position there and in the
-/// unpacked tensor, -1 in the padding. OpTy: linalg.pack or linalg.unpack.
-template <typename OpTy>
-static void forEachPacked(OpTy op, ArrayRef<int64_t> packed, ArrayRef<int64_t> plain,
-                          llvm::function_ref<void(int64_t, int64_t)> visit) {
-  std::vector<int64_t> strides = stridesOf(plain);
-  ArrayRef<int64_t> order = op.getOuterDimsPerm(), tiled = op.getInnerDimsPos();
-  size_t rank = plain.size();
-  forEachIndex(packed, [&](ArrayRef<int64_t> index, int64_t position) {
-    std::vector<int64_t> place(rank);
-    for (size_t d = 0; d < rank; ++d)
-      place[order.empty() ? d : order[d]] = index[d];
-    for (auto [i, dim] : llvm::enumerate(tiled))
-      place[dim] = place[dim] * packed[rank + i] + index[rank + i];
-    bool inside = llvm::all_of(llvm::zip(place, plain),
-                               [](auto pair) { return std::get<0>(pair) < std::get<1>(pair); });
-    visit(position, inside ? positionOf(place, strides) : -1);
-  });
-}
-
-LogicalResult reference::evaluate(linalg::PackOp op, Frame &frame) {
-  if (!isa<RankedTensorType>(op.getSource().getType()))
-    return frame.fail(op, "the interpreter packs only tensors");
-  const Tensor &source = frame.tensor(op.getSource());
-  Tensor result = Tensor::zeros(frame.tensor(op.getDest()).shape);
-  const Tensor *padding = frame.optional(op.getPaddingValue());
-  bool unpadded = false;
-  forEachPacked(op, result.shape, source.shape, [&](int64_t packed, int64_t plain) {
-    unpadded |= plain < 0 && !padding;
-    result.reals()[packed] = plain >= 0 ? source.reals()[plain] : padding ? padding->reals()[0] : 0;
-  });
-  if (unpadded)
-    return frame.fail(op, "tiles do not divide the source and there is no padding value");
-  frame.set(op->getResult(0), std::move(result));
+/// The same elements in another shape; sizes are static.
+template <typename OpTy> static LogicalResult reshape(OpTy op, Frame &frame) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!type.hasStaticShape())
+    return frame.fail(op, "the interpreter reshapes only to static shapes");
+  Tensor result = frame.tensor(op.getSrc());
+  result.shape = type.getShape().vec();
+  frame.set(op.getResult(), std::move(result));
   return success();
 }
 
-LogicalResult reference::evaluate(linalg::UnPackOp op, Frame &frame) {
-  if (!isa<RankedTensorType>(op.getSource().getType()))
-    return frame.fail(op, "the interpreter unpacks only tensors");
-  const Tensor &source = frame.tensor(op.getSource());
-  Tensor result = Tensor::zeros(frame.tensor(op.getDest()).shape);
-  forEachPacked(op, source.shape, result.shape, [&](int64_t packed, int64_t plain) {
-    if (plain >= 0)
-      result.reals()[plain] = source.reals()[packed];
+LogicalResult reference::evaluate(tensor::ExpandShapeOp op, Frame &frame) {
+  return reshape(op, frame);
+}
+LogicalResult reference::evaluate(tensor::CollapseShapeOp op, Frame &frame) {
+  return reshape(op, frame);
+}
+
+LogicalResult reference::evaluate(linalg::TransposeOp op, Frame &frame) {
+  if (!isa<RankedTensorType>(op.getInput().getType()))
+    return frame.fail(op, "the interpreter transposes only tensors");
+  const Tensor &input = frame.tensor(op.getInput());
+  ArrayRef<int64_t> order = op.getPermutation();
+  std::vector<int64_t> strides = stridesOf(input.shape), shape, from;
+  for (int64_t d : order) {
+    shape.push_back(input.shape[d]);
+    from.push_back(strides[d]);
+  }
+  Tensor result = Tensor::zeros(shape);
+  forEachIndex(shape, [&](ArrayRef<int64_t> index, int64_t position) {
+    result.reals()[position] = input.reals()[positionOf(index, from)];
   });
   frame.set(op->getResult(0), std::move(result));
   return success();

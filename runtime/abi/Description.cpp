@@ -154,9 +154,13 @@ PreparedInfo parsePrepared(const Field &field, size_t numFunctions, size_t numSo
 
 DefaultInfo parseDefault(const Field &field) {
   static const std::pair<const char *, DefaultInfo::Kind> kinds[] = {
-      {"ones", DefaultInfo::Ones},       {"zeros", DefaultInfo::Zeros},
-      {"columns", DefaultInfo::Columns}, {"not_equal", DefaultInfo::NotEqual},
-      {"greater", DefaultInfo::Greater}, {"count_not_equal", DefaultInfo::CountNotEqual}};
+      {"ones", DefaultInfo::Ones},
+      {"zeros", DefaultInfo::Zeros},
+      {"columns", DefaultInfo::Columns},
+      {"not_equal", DefaultInfo::NotEqual},
+      {"greater", DefaultInfo::Greater},
+      {"count_not_equal", DefaultInfo::CountNotEqual},
+      {"count_before", DefaultInfo::CountBefore}};
   std::string kind = field["kind"].string();
   for (const auto &[name, value] : kinds) {
     if (kind != name)

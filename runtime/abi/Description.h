@@ -55,7 +55,7 @@ struct StateInfo {
 
 /// How an input that was not given is made.
 struct DefaultInfo {
-  enum Kind { Ones, Zeros, Columns, NotEqual, Greater, CountNotEqual } kind = Ones;
+  enum Kind { Ones, Zeros, Columns, NotEqual, Greater, CountNotEqual, CountBefore } kind = Ones;
   std::string input; // the last three: the input they look at
   int64_t value = 0;
 };

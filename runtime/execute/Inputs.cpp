@@ -247,6 +247,10 @@ private:
         counted += source[i] != info.value;
         values[i] = info.value + (source[i] != info.value ? counted : 0);
         break;
+      case DefaultInfo::CountBefore:
+        values[i] = counted;
+        counted += source[i] != info.value;
+        break;
       }
     }
     return result;

@@ -67,14 +67,14 @@ func.func @buffers(%x: memref<?x8xf32, strided<[24, 1], offset: 8>>, %b: memref<
 }
 
 // CHECK-LABEL: func @options
-func.func @options(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %cu: tensor<?xindex>, %ck: tensor<?xindex>, %table: tensor<2x5xf32>, %f: f32, %sums: tensor<?x2xf32>, %p: tensor<?xi64>, %rotary: tensor<?x4xf32>) {
+func.func @options(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %cu: tensor<?xindex>, %ck: tensor<?xindex>, %table: tensor<2x5xf32>, %f: f32, %sums: tensor<?x2xf32>, %p: tensor<?xi64>, %frequencies: tensor<2xf64>, %rotary: tensor<?x4xf32>) {
   // CHECK: transformer_kernel.attention ins({{.*}}, scale_factor %{{.*}}) position_bias(%{{.*}}) outs(%{{.*}}, %{{.*}}) options<causal, window = 3> {num_heads
   %0, %1 = transformer_kernel.attention ins(%x, %x, %x, %cu, %ck, scale_factor %f) position_bias(%table) outs(%x, %sums) options<causal, window = 3> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
     : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, f32, tensor<2x5xf32>, tensor<?x8xf32>, tensor<?x2xf32>) -> (tensor<?x8xf32>, tensor<?x2xf32>)
   // CHECK: transformer_kernel.layer_norm ins(%{{.*}} residual(%{{.*}}), %{{.*}}) outs(%{{.*}}) norm<eps = 0.000000e+00> {rms}
   %2 = transformer_kernel.layer_norm ins(%x residual(%x), %g) outs(%x) norm<eps = 0.0> {rms} : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: transformer_kernel.rotary_table ins(%{{.*}}) outs(%{{.*}}) {theta = 1.000000e+04 : f64}
-  %3 = transformer_kernel.rotary_table ins(%p) outs(%rotary) {theta = 1.0e4 : f64} : (tensor<?xi64>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK: transformer_kernel.rotary_table ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {scale = 1.500000e+00 : f64}
+  %3 = transformer_kernel.rotary_table ins(%p, %frequencies) outs(%rotary) {scale = 1.5 : f64} : (tensor<?xi64>, tensor<2xf64>, tensor<?x4xf32>) -> tensor<?x4xf32>
   // CHECK: transformer_kernel.rotary_embedding ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {num_heads = 2 : i64}
   %4 = transformer_kernel.rotary_embedding ins(%x, %rotary) outs(%x) {num_heads = 2 : i64} : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return

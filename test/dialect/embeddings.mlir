@@ -21,12 +21,12 @@ func.func @embeddings(%ids: tensor<?xi64>, %table: tensor<9x4xf32>, %g: tensor<4
 }
 
 // CHECK-LABEL: func @rotary
-func.func @rotary(%positions: tensor<?xi64>, %f: tensor<2xf32>, %x: tensor<?x12xf32>) {
+func.func @rotary(%positions: tensor<?xi64>, %x: tensor<?x12xf32>) {
   // The default theta is not printed.
   // CHECK: %[[T:.*]] = transformer.rotary_table %{{.*}} : tensor<?xi64> -> tensor<?x4xf32>
   %0 = transformer.rotary_table %positions : tensor<?xi64> -> tensor<?x4xf32>
-  // CHECK: transformer.rotary_table %{{.*}} frequencies(%{{.*}} : tensor<2xf32>) {theta = 5.000000e+05 : f64} : tensor<?xi64> -> tensor<?x4xf32>
-  %1 = transformer.rotary_table %positions frequencies(%f : tensor<2xf32>) {theta = 5.0e5 : f64} : tensor<?xi64> -> tensor<?x4xf32>
+  // CHECK: transformer.rotary_table %{{.*}} frequencies [5.000000e-01, 2.500000e-01] {scale = 1.250000e+00 : f64} : tensor<?xi64> -> tensor<?x4xf32>
+  %1 = transformer.rotary_table %positions frequencies [0.5, 0.25] {scale = 1.25 : f64} : tensor<?xi64> -> tensor<?x4xf32>
   // CHECK: transformer.rotary_embedding %{{.*}}, %[[T]] {num_heads = 2 : i64} : tensor<?x12xf32>, tensor<?x4xf32>
   %2 = transformer.rotary_embedding %x, %0 {num_heads = 2 : i64} : tensor<?x12xf32>, tensor<?x4xf32>
   return

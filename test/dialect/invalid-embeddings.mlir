@@ -64,9 +64,9 @@ func.func @f(%p: tensor<?xi64>) {
 
 // -----
 
-func.func @f(%p: tensor<?xi64>, %f: tensor<4xf32>) {
-  // expected-error @below {{expected frequencies of width 2, found 4}}
-  %0 = transformer.rotary_table %p frequencies(%f : tensor<4xf32>) : tensor<?xi64> -> tensor<?x4xf32>
+func.func @f(%p: tensor<?xi64>) {
+  // expected-error @below {{expected 2 frequencies, found 4}}
+  %0 = transformer.rotary_table %p frequencies [1.0, 0.5, 0.25, 0.125] : tensor<?xi64> -> tensor<?x4xf32>
   return
 }
 

@@ -128,6 +128,14 @@ func.func @f(%x: tensor<?x4xf32>, %g: tensor<3xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<?x4xf32>, %g: tensor<2xf32>) {
+  // expected-error @below {{expected num_heads that divides the width 4, found 3}}
+  %0 = transformer.rms_norm %x, %g norm<eps = 0.0> {num_heads = 3 : i64} : tensor<?x4xf32>, tensor<2xf32> -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<?x4xf32>, %g: tensor<4xf32>) {
   // expected-error @below {{a root mean square takes eps alone}}
   %0 = transformer.rms_norm %x, %g norm<eps = 0.0, unbiased> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>

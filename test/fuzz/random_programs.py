@@ -167,8 +167,9 @@ class Body:
 
     def write_rms_norm(self) -> None:
         if x := self.pick(lambda rows: rows.width >= 5):
-            g = self.weight(x.width)
-            self.add(x.of, x.width, f"transformer.rms_norm {x.name}, {g.name} norm<eps = 1.0e-5> : {x.type}, {g.type} -> {x.type}")
+            heads = self.random.choice([n for n in (1, 1, 2, 3, 4) if x.width % n == 0])
+            g, of_heads = self.weight(x.width // heads), f" {{num_heads = {heads} : i64}}" if heads > 1 else ""
+            self.add(x.of, x.width, f"transformer.rms_norm {x.name}, {g.name} norm<eps = 1.0e-5>{of_heads} : {x.type}, {g.type} -> {x.type}")
 
     def write_gate(self) -> None:
         x = self.pick()
@@ -299,8 +300,8 @@ class Body:
             return
         table = self.pick(lambda rows: (rows.of, rows.width) == (x.of, turned))
         if x.of in self.ids and (not table or self.random.random() < 0.7):
-            given = self.weight(turned // 2) if self.random.random() < 0.3 else None
-            frequencies = f" frequencies({given.name} : {given.type})" if given else ""
+            given = ", ".join(f"{self.random.uniform(0, 1):.3f}" for _ in range(turned // 2))
+            frequencies = f" frequencies [{given}] {{scale = 1.25 : f64}}" if self.random.random() < 0.3 else ""
             table = self.add(x.of, turned, f"transformer.rotary_table {self.ids[x.of]}{frequencies} : tensor<?xi64> -> tensor<?x{turned}xf32>")
         if table:
             x = self.of_width(x, heads * head)

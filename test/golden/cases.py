@@ -99,6 +99,21 @@ def with_position_table(tensors: Tensors) -> Tensors:
 # --- configurations ----------------------------------------------------------------------------
 
 
+def embed_out(tensors: Tensors) -> Tensors:
+    return renamed(tensors, (r"^lm_head\.", "embed_out."))
+
+
+def own_head(tensors: Tensors) -> Tensors:
+    """As T5 1.1's, whose classes tie it when they make a new model."""
+    return tensors | {"lm_head.weight": tensors["shared.weight"].flip(0) * 0.7}
+
+
+def logits_bias(tensors: Tensors) -> Tensors:
+    """A buffer, which `fill` leaves as zeros."""
+    bias = tensors["final_logits_bias"]
+    return tensors | {"final_logits_bias": torch.linspace(-1, 1, bias.numel()).reshape(bias.shape)}
+
+
 def bert(width: int, heads: int, intermediate: int, **more: object) -> dict:
     return {
         "vocab_size": 51,
@@ -126,7 +141,6 @@ def distilbert(width: int, heads: int, intermediate: int, **more: object) -> dic
 
 
 def llama(hidden_size: int, num_attention_heads: int, **more: object) -> dict:
-    rope = {"rope_type": "default", "rope_theta": 500.0}
     return {
         "vocab_size": 29,
         "hidden_size": hidden_size,
@@ -134,8 +148,47 @@ def llama(hidden_size: int, num_attention_heads: int, **more: object) -> dict:
         "num_hidden_layers": 2,
         "intermediate_size": 2 * hidden_size + 5,
         "max_position_embeddings": 40,
-        "rope_parameters": rope,
+        "rope_parameters": rope("default"),
     } | more
+
+
+def opt(hidden_size: int, num_attention_heads: int, **more: object) -> dict:
+    return {
+        "vocab_size": 31,
+        "hidden_size": hidden_size,
+        "num_attention_heads": num_attention_heads,
+        "num_hidden_layers": 2,
+        "ffn_dim": 2 * hidden_size + 3,
+        "max_position_embeddings": 14,
+    } | more
+
+
+def bloom(hidden_size: int, n_head: int, **more: object) -> dict:
+    return {"vocab_size": 31, "hidden_size": hidden_size, "n_head": n_head, "n_layer": 2} | more
+
+
+def bart(d_model: int, heads: int, **more: object) -> dict:
+    sizes = {"vocab_size": 31, "d_model": d_model, "max_position_embeddings": 14, "pad_token_id": 0}
+    for side, width in (("encoder", 2 * d_model + 1), ("decoder", 2 * d_model - 3)):
+        sizes |= {f"{side}_layers": 2, f"{side}_attention_heads": heads, f"{side}_ffn_dim": width}
+    return sizes | more
+
+
+def t5(d_model: int, num_heads: int, d_kv: int, **more: object) -> dict:
+    return {
+        "vocab_size": 31,
+        "d_model": d_model,
+        "num_heads": num_heads,
+        "d_kv": d_kv,
+        "d_ff": 2 * d_model + 1,
+        "num_layers": 2,
+        "relative_attention_num_buckets": 8,
+        "relative_attention_max_distance": 7,
+    } | more
+
+
+def rope(kind: str, **more: object) -> dict:
+    return {"rope_type": kind, "rope_theta": 500.0} | more
 
 
 def gpt(width: int, heads: int, **more: object) -> dict:
@@ -238,6 +291,27 @@ ROBERTA_CASES = [
     ),
 ]
 
+ELECTRA_CASES = [
+    Case("electra-model", "ElectraModel", bert(18, 3, 30, embedding_size=10), inputs=ALL_SETS),
+    Case("electra-masked-lm", "ElectraForMaskedLM", bert(16, 2, 24, embedding_size=16), config_form="4"),
+    Case("electra-pretraining", "ElectraForPreTraining", bert(16, 4, 24, embedding_size=12), config_form="short"),
+    Case(
+        "electra-sequence-classification",
+        "ElectraForSequenceClassification",
+        bert(12, 2, 24, embedding_size=8, num_labels=3),
+        lengths=POOLED_LENGTHS,
+    ),
+    Case("albert-model", "AlbertModel", bert(18, 3, 30, embedding_size=10, num_hidden_layers=3), inputs=ALL_SETS, lengths=POOLED_LENGTHS),
+    Case(
+        "albert-groups",
+        "AlbertForMaskedLM",
+        bert(16, 2, 24, embedding_size=12, num_hidden_layers=5, num_hidden_groups=2, inner_group_num=2),
+        config_form="4",
+    ),
+    Case("albert-pretraining", "AlbertForPreTraining", bert(16, 4, 24, embedding_size=12), config_form="short", lengths=POOLED_LENGTHS),
+    Case("bert-pretraining", "BertForPreTraining", bert(16, 4, 24), lengths=POOLED_LENGTHS),
+]
+
 DISTILBERT_CASES = [
     Case("distilbert-model", "DistilBertModel", distilbert(15, 3, 28), inputs=("inputs", "inputs_holes", "inputs_bare")),
     Case("distilbert-masked-lm", "DistilBertForMaskedLM", distilbert(16, 1, 20), config_form="4"),
@@ -280,6 +354,81 @@ GPT_CASES = [
         config_form="4",
     ),
     Case("llama-model", "LlamaModel", llama(24, 3, num_key_value_heads=1, rms_norm_eps=1e-3), inputs=ALL_SETS),
+    Case("llama-linear", "LlamaModel", llama(16, 2, rope_parameters=rope("linear", factor=2.5)), config_form="4"),
+    Case("llama-dynamic", "LlamaModel", llama(16, 2, rope_parameters=rope("dynamic", factor=2.0))),
+    Case(
+        "llama-llama3",
+        "LlamaModel",
+        llama(
+            24,
+            2,
+            rope_parameters=rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=30),
+        ),
+        config_form="4",
+    ),
+    Case(
+        "llama-yarn",
+        "LlamaModel",
+        llama(36, 2, rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=20, beta_fast=4.0)),
+    ),
+    Case("mistral-lm", "MistralForCausalLM", llama(20, 4, num_key_value_heads=2, head_dim=6, sliding_window=4), inputs=ALL_SETS[:2]),
+    Case("mistral-model", "MistralModel", llama(16, 2, num_key_value_heads=1, sliding_window=None), config_form="short"),
+    Case(
+        "qwen2-lm",
+        "Qwen2ForCausalLM",
+        llama(16, 4, num_key_value_heads=2, num_hidden_layers=3, use_sliding_window=True, sliding_window=3, max_window_layers=1),
+        config_form="4",
+    ),
+    Case("qwen2-model", "Qwen2Model", llama(12, 2, num_key_value_heads=2), config_form="short", inputs=ALL_SETS),
+    Case("qwen3-lm", "Qwen3ForCausalLM", llama(20, 4, num_key_value_heads=2, head_dim=6, attention_bias=True, tie_word_embeddings=True)),
+    Case(
+        "qwen3-model",
+        "Qwen3Model",
+        llama(
+            16,
+            2,
+            num_key_value_heads=1,
+            head_dim=10,
+            num_hidden_layers=3,
+            use_sliding_window=True,
+            sliding_window=4,
+            layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+        ),
+        inputs=("inputs", "inputs_left", "inputs_bare", "inputs_positions"),
+    ),
+    Case("phi3-lm", "Phi3ForCausalLM", llama(24, 4, num_key_value_heads=2, sliding_window=5, pad_token_id=0), inputs=ALL_SETS[:2]),
+    Case(
+        "phi3-model",
+        "Phi3Model",
+        llama(32, 2, rope_parameters=rope("default", partial_rotary_factor=0.5), pad_token_id=0),
+        config_form="4",
+    ),
+    Case("gemma-lm", "GemmaForCausalLM", llama(20, 4, num_key_value_heads=1, head_dim=10), inputs=ALL_SETS[:2]),
+    Case("gemma-model", "GemmaModel", llama(16, 2, num_key_value_heads=2, head_dim=8, hidden_act="gelu"), config_form="short"),
+    Case("gpt-neox-lm", "GPTNeoXForCausalLM", llama(24, 3, rope_parameters=rope("default", partial_rotary_factor=0.5)), inputs=ALL_SETS[:2]),
+    Case("gpt-neox-old-head", "GPTNeoXForCausalLM", llama(24, 3), config_form="4", rewrite=embed_out),
+    Case("gpt-neox-sequential", "GPTNeoXModel", llama(20, 5, use_parallel_residual=False, attention_bias=False), inputs=ALL_SETS, config_form="short"),
+    Case("gptj-lm", "GPTJForCausalLM", gpt(24, 2, rotary_dim=8), inputs=ALL_SETS[:2]),
+    Case("gptj-model", "GPTJModel", gpt(20, 2, rotary_dim=10, n_inner=30), inputs=ALL_SETS, config_form="4"),
+    Case("bart-lm", "BartForConditionalGeneration", bart(16, 4), inputs=ALL_SETS[:4]),
+    Case("bart-model", "BartModel", bart(18, 3, decoder_layers=3, scale_embedding=True), config_form="4"),
+    Case("mbart-lm", "MBartForConditionalGeneration", bart(16, 2, activation_function="relu"), config_form="short"),
+    Case("marian-lm", "MarianMTModel", bart(17, 1, scale_embedding=True), inputs=ALL_SETS[:3], rewrite=logits_bias),
+    Case("marian-model", "MarianModel", bart(12, 3, decoder_vocab_size=23, share_encoder_decoder_embeddings=False), config_form="4"),
+    Case("pegasus-lm", "PegasusForConditionalGeneration", bart(16, 4, activation_function="relu"), config_form="4"),
+    Case("blenderbot-lm", "BlenderbotForConditionalGeneration", bart(20, 2, encoder_layers=1), config_form="short"),
+    Case("blenderbot-small-lm", "BlenderbotSmallForConditionalGeneration", bart(16, 2), inputs=ALL_SETS[:2]),
+    Case("t5-lm", "T5ForConditionalGeneration", t5(16, 4, 5), inputs=("inputs", "inputs_left", "inputs_bare")),
+    Case("t5-model", "T5Model", t5(18, 3, 6, num_decoder_layers=3), config_form="short"),
+    Case("t5-gated", "T5ForConditionalGeneration", t5(16, 2, 4, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    Case("t5-own-head", "T5ForConditionalGeneration", t5(16, 2, 4, feed_forward_proj="gated-silu", tie_word_embeddings=False), rewrite=own_head),
+    Case("t5-encoder", "T5EncoderModel", t5(14, 2, 8, relative_attention_num_buckets=32, relative_attention_max_distance=20), lengths=(40, 9)),
+    Case("opt-lm", "OPTForCausalLM", opt(16, 4), inputs=ALL_SETS[:2]),
+    Case("opt-model", "OPTModel", opt(18, 3), inputs=ALL_SETS, config_form="4"),
+    Case("opt-projected", "OPTForCausalLM", opt(16, 2, word_embed_proj_dim=10, do_layer_norm_before=False), config_form="short"),
+    Case("opt-plain", "OPTModel", opt(16, 2, enable_bias=False, layer_norm_elementwise_affine=False, _remove_final_layer_norm=True)),
+    Case("bloom-lm", "BloomForCausalLM", bloom(24, 4), inputs=ALL_SETS[:2]),
+    Case("bloom-model", "BloomModel", bloom(36, 6, apply_residual_connection_post_layernorm=True), inputs=ALL_SETS[:4], config_form="4"),
 ]
 
 NATIVE_CASES = [
@@ -325,4 +474,4 @@ NATIVE_CASES = [
     ),
 ]
 
-CASES = BERT_CASES + ROBERTA_CASES + DISTILBERT_CASES + GPT_CASES + NATIVE_CASES
+CASES = BERT_CASES + ELECTRA_CASES + ROBERTA_CASES + DISTILBERT_CASES + GPT_CASES + NATIVE_CASES

@@ -26,8 +26,7 @@ def expected_name(inputs_name: str) -> str:
 def output_mask(config: dict, inputs: dict[str, np.ndarray]) -> np.ndarray:
     """[batch, sequence] of the outputs with a position per token: true where it counts."""
     family = config.get("model_type")
-    decoder = family in ("transformer", "annotated_transformer")
-    prefix = "decoder_" if decoder else ""
+    prefix = "decoder_" if "decoder_input_ids" in inputs else ""
     ids, mask = inputs[prefix + "input_ids"], inputs.get(prefix + "attention_mask")
     if mask is not None:
         return mask != 0
@@ -38,14 +37,14 @@ def output_mask(config: dict, inputs: dict[str, np.ndarray]) -> np.ndarray:
     return np.ones(ids.shape, dtype=bool)
 
 
-def is_pooled(name: str, output: np.ndarray) -> bool:
-    """Whether an output has one vector a row, made from column 0, rather than one a token."""
-    return name == "pooler_output" or (name == "logits" and output.ndim == 2)
+def is_pooled(name: str, output: np.ndarray, mask: np.ndarray) -> bool:
+    """Whether an output has one vector a row, made from column 0, rather than one or a number a token."""
+    return output.ndim == 2 and output.shape != mask.shape
 
 
 def compared(name: str, output: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The part of an output that counts: unmasked tokens, or rows whose column 0 is unmasked."""
-    return output[mask[:, 0]] if is_pooled(name, output) else output[mask]
+    return output[mask[:, 0]] if is_pooled(name, output, mask) else output[mask]
 
 
 def max_error(name: str, found: np.ndarray, expected: np.ndarray, mask: np.ndarray) -> float:
@@ -64,7 +63,7 @@ def problem(name: str, found: np.ndarray | None, expected: np.ndarray, mask: np.
     error = max_error(name, found, expected, mask)
     if error > bound:
         return f"{name} max abs error {error:.3g} > {bound:.3g}"
-    if not is_pooled(name, found) and np.any(found[~mask]):
+    if not is_pooled(name, found, mask) and np.any(found[~mask]):
         return f"{name} is not zero at padding positions (max abs {np.abs(found[~mask]).max():.3g})"
     return None
 

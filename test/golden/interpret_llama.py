@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from exact_llama import exact_llama
+from exact import exact
 
 SIZES = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 36}
 CASES = {
@@ -41,7 +41,7 @@ def make_model(name: str) -> torch.nn.Module:
 
 def expected(model: torch.nn.Module, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Logits or the last hidden state."""
-    with torch.no_grad(), exact_llama():
+    with torch.no_grad(), exact():
         return model.double()(input_ids=torch.tensor(ids), attention_mask=torch.tensor(mask))[0].numpy()
 
 

@@ -70,8 +70,15 @@ def config_4(config: dict) -> dict:
         for name in ("is_decoder", "add_cross_attention", "tie_word_embeddings"):
             if config[name] == type(transformers.BertConfig()).__dict__[name]:
                 del config[name]
+    if "rope_parameters" in config:
+        rope = config.pop("rope_parameters")
+        config["rope_theta"] = rope.pop("rope_theta")
+        if "partial_rotary_factor" in rope:
+            config["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
+        config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
+        config.pop("layer_types", None)
     if config["model_type"] == "llama":
-        config |= {"rope_theta": config.pop("rope_parameters")["rope_theta"], "rope_scaling": None, "pretraining_tp": 1}
+        config["pretraining_tp"] = 1
     if config["model_type"] in ("gpt2", "openai-gpt"):
         config |= {"n_ctx": config["n_positions"], "predict_special_tokens": True}
     return config
@@ -120,6 +127,9 @@ def write_checkpoint(case: Case, directory: Path) -> dict:
     return config
 
 
+# How the names of classes and native definitions with two sides begin.
+ENCODER_DECODERS = ("transformer", "annotated_transformer", "Bart", "MBart", "Marian", "Pegasus", "Blenderbot", "T5Model", "T5For")
+
 # --- inputs ------------------------------------------------------------------------------------
 
 
@@ -149,7 +159,8 @@ def encoder_decoder_inputs(random: np.random.Generator, case: Case, set_name: st
     if annotated:
         vocabs, pads = (config["enc_voc_size"], config["dec_voc_size"]), (config["src_pad_idx"], config["trg_pad_idx"])
     else:
-        vocabs, pads = (config["vocab_size"], config.get("tgt_vocab_size", config["vocab_size"])), (0, 0)
+        target = config.get("tgt_vocab_size") or config.get("decoder_vocab_size") or config["vocab_size"]
+        vocabs, pads = (config["vocab_size"], target), (0, 0)
     inputs = {}
     for prefix, vocab, pad, lengths in zip(("", "decoder_"), vocabs, pads, (case.lengths, case.decoder_lengths)):
         mask = make_mask(set_name, lengths)
@@ -177,7 +188,7 @@ def encoder_inputs(random: np.random.Generator, case: Case, set_name: str, confi
     inputs = {"input_ids": ids}
     if not from_ids:
         inputs["attention_mask"] = mask
-    segments = {"bert": case.config.get("type_vocab_size", 2), "bert_pytorch": 3}.get(config["model_type"])
+    segments = {"bert": case.config.get("type_vocab_size", 2), "electra": 2, "albert": 2, "bert_pytorch": 3}.get(config["model_type"])
     if segments:
         inputs["token_type_ids"] = random.integers(0, segments, mask.shape)
     if set_name == "inputs_bare":
@@ -189,7 +200,7 @@ def encoder_inputs(random: np.random.Generator, case: Case, set_name: str, confi
 
 
 def make_inputs(case: Case, set_name: str, config: dict, attempt: int) -> Arrays:
-    make = encoder_decoder_inputs if case.model in ("transformer", "annotated_transformer") else encoder_inputs
+    make = encoder_decoder_inputs if case.model.startswith(ENCODER_DECODERS) else encoder_inputs
     random = generator(case.name, set_name, str(attempt))
     return {name: value.astype(np.int64) for name, value in make(random, case, set_name, config).items()}
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import transformers
 from compare import compared, is_pooled, max_error, output_mask
-from exact_llama import exact_llama
+from exact import exact, exact_loading
 from native_models import NATIVE_MODELS
 from safetensors.torch import load_file
 
@@ -20,7 +20,10 @@ transformers.logging.disable_progress_bar()
 torch.backends.mha.set_fastpath_enabled(False)
 
 # The outputs that the compiled programs have, by their Hugging Face names.
-OUTPUTS = ("last_hidden_state", "pooler_output", "logits", "start_logits", "end_logits")
+OUTPUTS = (
+    "last_hidden_state", "pooler_output", "logits", "start_logits", "end_logits",
+    "prediction_logits", "seq_relationship_logits", "sop_logits",
+)
 
 Arrays = dict[str, np.ndarray]
 
@@ -33,9 +36,10 @@ def load_huggingface(checkpoint: Path, dtype: torch.dtype) -> torch.nn.Module:
         config.reorder_and_upcast_attn = False
     names = json.loads((checkpoint / "config.json").read_text()).get("architectures")
     model_class = getattr(transformers, names[0]) if names else transformers.AutoModel
-    model, info = model_class.from_pretrained(
-        checkpoint, config=config, dtype=dtype, attn_implementation="eager", output_loading_info=True
-    )
+    with exact_loading() if dtype == torch.float64 else nullcontext():
+        model, info = model_class.from_pretrained(
+            checkpoint, config=config, dtype=dtype, attn_implementation="eager", output_loading_info=True
+        )
     for kind in ("missing_keys", "mismatched_keys"):
         if info.get(kind):
             raise ValueError(f"{checkpoint}: {kind}: {sorted(info[kind])}")
@@ -76,8 +80,8 @@ def run_model(model: torch.nn.Module, inputs: Arrays) -> Arrays:
     arguments = {name: torch.from_numpy(value) for name, value in inputs.items()}
     if isinstance(model, transformers.PreTrainedModel):
         arguments |= {"return_dict": True}
-    exact = next(model.parameters()).dtype == torch.float64
-    with torch.no_grad(), exact_llama() if exact else nullcontext():
+    is_exact = next(model.parameters()).dtype == torch.float64
+    with torch.no_grad(), exact() if is_exact else nullcontext():
         result = model(**arguments)
     return {name: result[name].numpy() for name in OUTPUTS if result.get(name) is not None}
 
@@ -104,6 +108,6 @@ class Reference:
 def zero_uncompared(name: str, output: np.ndarray, mask: np.ndarray) -> np.ndarray:
     assert output.dtype == np.float64 and np.isfinite(compared(name, output, mask)).all(), name
     result = np.zeros_like(output)
-    where = mask[:, 0] if is_pooled(name, output) else mask
+    where = mask[:, 0] if is_pooled(name, output, mask) else mask
     result[where] = output[where]
     return result

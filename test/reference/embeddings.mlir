@@ -80,12 +80,11 @@ func.func @embedding_layer_norm(%ids: tensor<?xi64> {test.value = dense<1> : ten
 // CHECK-NEXT: {{^}}0.540302306 0.995004165 0.841470985 0.0998334166{{$}}
 // CHECK-NEXT: {{^}}-0.989992497 0.955336489 0.141120008 0.295520207{{$}}
 // CHECK-NEXT: [3, 4]
-// CHECK-NEXT: {{^}}1 1 0 0{{$}}
-// CHECK-NEXT: {{^}}-0.416146837 0.877582562 0.909297427 0.479425539{{$}}
-func.func @rotary_table(%p: tensor<?xi64> {test.value = dense<[0, 1, 3]> : tensor<3xi64>},
-                        %f: tensor<2xf32> {test.value = dense<[2.0, 0.5]> : tensor<2xf32>}) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+// CHECK-NEXT: {{^}}2 2 0 0{{$}}
+// CHECK-NEXT: {{^}}-0.832293673 1.75516512 1.81859485 0.958851077{{$}}
+func.func @rotary_table(%p: tensor<?xi64> {test.value = dense<[0, 1, 3]> : tensor<3xi64>}) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   %0 = transformer.rotary_table %p {theta = 100.0 : f64} : tensor<?xi64> -> tensor<?x4xf32>
-  %1 = transformer.rotary_table %p frequencies(%f : tensor<2xf32>) : tensor<?xi64> -> tensor<?x4xf32>
+  %1 = transformer.rotary_table %p frequencies [2.0, 0.5] {scale = 2.0 : f64} : tensor<?xi64> -> tensor<?x4xf32>
   return %0, %1 : tensor<?x4xf32>, tensor<?x4xf32>
 }
 

@@ -112,11 +112,16 @@ func.func @activations(%x: tensor<?x3xf32> {test.value = dense<[[1.0, 0.0, -2.0]
 // CHECK-NEXT: {{^}}1.2 3.2 0 0{{$}}
 // CHECK-NEXT: [1, 4]
 // CHECK-NEXT: {{^}}3 4 0 0{{$}}
+// CHECK-NEXT: [1, 4]
+// CHECK-NEXT: {{^}}0.6 0.8 0 0{{$}}
 func.func @rms_norm(%x: tensor<?x4xf32> {test.value = dense<[[3.0, 4.0, 0.0, 0.0]]> : tensor<1x4xf32>},
                     %y: tensor<?x4xf32> {test.value = dense<[[1.0, 1.0, 2.0, 0.0]]> : tensor<1x4xf32>},
                     %r: tensor<?x4xf32> {test.value = dense<[[2.0, 3.0, -2.0, 0.0]]> : tensor<1x4xf32>},
-                    %g: tensor<4xf32> {test.value = dense<[1.0, 2.0, 1.0, 1.0]> : tensor<4xf32>}) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
+                    %g: tensor<4xf32> {test.value = dense<[1.0, 2.0, 1.0, 1.0]> : tensor<4xf32>},
+                    %h: tensor<2xf32> {test.value = dense<1.0> : tensor<2xf32>}) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
   %0 = transformer.rms_norm %x, %g norm<eps = 2.75> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   %1, %sum = transformer.residual_rms_norm %y, %r, %g norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
-  return %0, %1, %sum : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
+  // Of two heads: the second is zeros.
+  %2 = transformer.rms_norm %x, %h norm<eps = 12.5> {num_heads = 2 : i64} : tensor<?x4xf32>, tensor<2xf32> -> tensor<?x4xf32>
+  return %0, %1, %sum, %2 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
 }

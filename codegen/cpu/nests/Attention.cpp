@@ -32,6 +32,10 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
       scaleFactor(op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front()),
       bias(op.getPositionBias()), out(op.getOuts()[0]),
       logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()) {
+  setSizes();
+}
+
+void AttentionNest::setSizes() {
   // The strip takes at most half of the first-level cache, packed keys an
   // eighth of the second.
   auto bytes = static_cast<int64_t>(sizeof(float));
@@ -39,6 +43,8 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
   int64_t packedKeys = b.target.getL2Bytes() / 8 / (headDim * bytes);
   keyBlock =
       std::max<int64_t>(panelColumns, llvm::bit_floor<uint64_t>(std::min(stripKeys, packedKeys)));
+  if (pages)
+    keyBlock = pages->size;
   constexpr int64_t chunkRows = 256; // enough to pay for packing, few enough to balance
   queryChunk = llvm::alignTo(chunkRows, tileRows);
 }
@@ -53,11 +59,14 @@ void AttentionNest::emit() {
   Value factor = b.scalar(scale * log2e);
   if (scaleFactor)
     factor = b.mulf(factor, scaleFactor);
-  auto [work, amounts] =
-      attentionWork(b, {heads, kvHeads, headDim, causal, cross, window, queryOffsets, keyOffsets});
+  auto [work, amounts] = pages
+                             ? pagedAttentionWork(b, {heads, headDim, queryOffsets, pages->lengths})
+                             : attentionWork(b, {heads, kvHeads, headDim, causal, cross, window,
+                                                 queryOffsets, keyOffsets});
   b.parallel(work, amounts, b.mul(count, heads), [&](Value task) {
     Place place;
-    place.keyPanels = b.stackBuffer({keyBlock / panelColumns, headDim, panelColumns});
+    if (!pages)
+      place.keyPanels = b.stackBuffer({keyBlock / panelColumns, headDim, panelColumns});
     place.strip = b.stackBuffer({tileRows, keyBlock});
     place.queries = b.stackBuffer({tileRows, headDim});
     place.maxima = b.stackBuffer({queryChunk});
@@ -69,12 +78,19 @@ void AttentionNest::emit() {
       chunk = b.sub(b.sub(count, b.index(1)), chunk);
     place.head = head;
     place.column = b.mul(head, headDim);
-    place.kvColumn = b.mul(b.div(head, heads / kvHeads), headDim);
+    place.kvHead = b.div(head, heads / kvHeads);
+    place.kvColumn = b.mul(place.kvHead, headDim);
     Value sequence = b.findSegment(batch, chunk, [&](Value s) { return firstChunk(s); });
     Value next = b.add(sequence, 1);
+    place.sequence = sequence;
     place.queryRow = b.load(queryOffsets, sequence);
-    place.keyRow = b.load(keyOffsets, sequence);
-    place.keys = b.sub(b.load(keyOffsets, next), place.keyRow);
+    if (pages) {
+      Value length = b.load(pages->lengths, sequence);
+      place.keys = arith::IndexCastOp::create(b, b.getIndexType(), length);
+    } else {
+      place.keyRow = b.load(keyOffsets, sequence);
+      place.keys = b.sub(b.load(keyOffsets, next), place.keyRow);
+    }
     place.first = b.mul(b.sub(chunk, firstChunk(sequence)), queryChunk);
     Value queries = b.sub(b.load(queryOffsets, next), place.queryRow);
     place.end = b.min(queries, b.add(place.first, queryChunk));
@@ -106,8 +122,15 @@ void AttentionNest::emitChunk(Place &place) {
     place.blockPanels = b.ceilDiv(place.blockKeys, panelColumns);
     place.isFirst = b.eq(block, zero);
     Value tiles = b.ceilDiv(b.sub(place.end, place.first), tileRows);
-    place.keysToFetch = b.ceilDiv(place.blockKeys, tiles);
-    packKeys(place);
+    if (pages) {
+      findPage(place);
+    } else {
+      place.keysToFetch = b.ceilDiv(place.blockKeys, tiles);
+      place.values = v;
+      place.firstValue = b.add(place.keyRow, block);
+      place.valueColumn = place.kvColumn;
+      packKeys(place);
+    }
     emitRowTiles(place);
   });
 }

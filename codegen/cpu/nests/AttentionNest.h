@@ -3,13 +3,22 @@
 #define CODEGEN_CPU_NESTS_ATTENTIONNEST_H
 
 #include "codegen/cpu/nests/NestEmitters.h"
+#include <optional>
 
 namespace mlir::transformer {
+
+/// Keys and values in the pages of a cache.
+struct KeyPages {
+  Value cache;          // [pages, 2 * size, kvHeads * headDim]
+  Value table, lengths; // [B, M], [B]: the pages of a sequence, and how many positions it has
+  int64_t size;         // positions of a page
+};
 
 /// One attention op on its way to a loop nest: the sizes that the target and
 /// the widths fix, and the buffers.
 struct AttentionNest {
   AttentionNest(Emit &b, kernel::AttentionOp op);
+  AttentionNest(Emit &b, kernel::PagedAttentionOp op);
 
   Emit &b;
   int64_t heads, kvHeads, headDim;
@@ -22,22 +31,27 @@ struct AttentionNest {
   int64_t window; // 0: none
   double scale;
   Value q, k, v, queryOffsets, keyOffsets, scaleFactor, bias, out;
-  Value logSumExp; // null: not asked for
+  Value logSumExp;               // null: not asked for
+  std::optional<KeyPages> pages; // instead of k, v and their offsets
 
   void emit();
 
 private:
+  /// Sizes that the target and the widths fix.
+  void setSizes();
+
   /// Where a task works: rows of a sequence, columns of a head; and its memory.
   struct Place {
-    Value queryRow, keyRow, keys, head, column, kvColumn;
-    Value shift;            // from a query's row to its position; null: 0
-    Value first, end;       // the task's queries, counted from queryRow
-    Value keyPanels;        // [keyBlock / NR, headDim, NR]
-    Value strip;            // [tileRows, keyBlock] scores, then probabilities
-    Value queries;          // [tileRows, headDim], scaled
-    Value maxima, sums;     // [queryChunk], of each query so far
-    Value factor;           // what scales the queries: a vector
-    Value block, blockKeys; // the packed keys, counted from keyRow
+    Value sequence, queryRow, keyRow, keys, head, kvHead, column, kvColumn;
+    Value values, firstValue, valueColumn; // the block's first value, and in what it lies
+    Value shift;                           // from a query's row to its position; null: 0
+    Value first, end;                      // the task's queries, counted from queryRow
+    Value keyPanels;                       // [keyBlock / NR, headDim, NR]
+    Value strip;                           // [tileRows, keyBlock] scores, then probabilities
+    Value queries;                         // [tileRows, headDim], scaled
+    Value maxima, sums;                    // [queryChunk], of each query so far
+    Value factor;                          // what scales the queries: a vector
+    Value block, blockKeys;                // the packed keys, counted from keyRow
     Value blockPanels, isFirst;
     Value keysToFetch; // of the next head, by each tile
   };
@@ -75,6 +89,9 @@ private:
 
   // AttentionPack.cpp
   void packKeys(Place &place);
+
+  // AttentionPages.cpp: keys and values of the block at hand, which is a page.
+  void findPage(Place &place);
 
   // AttentionTile.cpp
   void emitRowTiles(Place &place);

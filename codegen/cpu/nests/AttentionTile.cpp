@@ -113,6 +113,8 @@ void AttentionNest::prefetchNextHead(Place &place, Tile &tile, Value panel, Valu
   part(tile.start, b.index(tile.rows), place.end, [&](Value row) {
     b.prefetchRow(q, b.add(place.queryRow, row), b.add(place.column, headDim), headDim);
   });
+  if (pages)
+    return; // heads lie one after the other there
   Value firstRow = b.add(place.keyRow, place.block), column = b.add(place.kvColumn, headDim);
   Value number = b.div(b.sub(tile.start, place.first), tileRows);
   part(b.mul(number, place.keysToFetch), place.keysToFetch, place.blockKeys, [&](Value key) {
@@ -256,13 +258,12 @@ void AttentionNest::emitOutputColumns(Place &place, Tile &tile, ValueRange alpha
             old.push_back(b.mulf(alpha[i], b.loadVector(out, at(i, j), count(j))));
         return old;
       });
-  Value firstRow = b.add(place.keyRow, place.block);
-  Value valueColumn = b.add(place.kvColumn, b.mul(panel, panelColumns));
+  Value valueColumn = b.add(place.valueColumn, b.mul(panel, panelColumns));
   sums = unrolledLoop(b, tile.keys, sums, [&](Value key, Values &s) {
     Values values;
     for (int64_t j = 0; j < n; ++j)
-      values.push_back(
-          b.loadVector(v, {b.add(firstRow, key), b.add(valueColumn, j * lanes)}, count(j)));
+      values.push_back(b.loadVector(
+          place.values, {b.add(place.firstValue, key), b.add(valueColumn, j * lanes)}, count(j)));
     for (int64_t i = 0; i < rows; ++i) {
       Value p = b.broadcast(b.load(place.strip, {b.index(i), key}));
       for (int64_t j = 0; j < n; ++j)

@@ -19,7 +19,7 @@ void transformer::emitNest(Emit &b, kernel::LayerNormOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   Value residual = op.getResidual().empty() ? Value() : op.getResidual().front();
   Value sumOut = op.getOuts().size() > 1 ? op.getOuts()[1] : Value();
-  int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
+  int64_t width = rowWidth(x), part = rowWidth(op.getGamma()), size = Emit::itemsPerTask(width);
   NormInputs inputs{op.getGamma(), op.getBeta(), op.getNorm()};
   // Where the later sweeps find the row.
   Value stored = sumOut ? sumOut : residual ? result : Value();
@@ -28,26 +28,33 @@ void transformer::emitNest(Emit &b, kernel::LayerNormOp op) {
   int64_t buffers = 1 + op.getResidual().size() + op.getOuts().size();
   Work work =
       rowWork(op.getRms() ? "rms_norm" : "layer_norm", "tokens", width, buffers, op.getGamma());
-  work.fixedBytes = (op.getRms() ? 1 : 2) * rowBytes(width); // gamma and beta
+  work.fixedBytes = (op.getRms() ? 1 : 2) * rowBytes(part); // gamma and beta
+  auto emitPart = [&](Value row, Value first) {
+    Value next = b.add(row, 1);
+    Value sum = sumRow(b, part, [&](Value offset, int64_t lanes, Value accumulator) {
+      Value column = b.add(first, offset);
+      b.prefetchRow(x, next, column, lanes);
+      if (residual)
+        b.prefetchRow(residual, next, column, lanes);
+      Value v = b.loadVector(x, {row, column}, lanes);
+      if (residual)
+        v = b.addf(v, b.loadVector(residual, {row, column}, lanes));
+      if (stored)
+        b.storeVector(v, stored, {row, column}, lanes);
+      return op.getRms() ? emitFma(b, v, v, accumulator) : b.addf(accumulator, v);
+    });
+    if (op.getRms())
+      divideRow(b, part, sum, source, result, row, first, inputs);
+    else
+      normalizeRow(b, part, sum, source, result, row, inputs);
+  };
   b.parallel(work, rows, b.ceilDiv(rows, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, rows);
     b.forEach(lower, upper, 1, [&](Value row) {
-      Value next = b.add(row, 1);
-      Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
-        b.prefetchRow(x, next, column, lanes);
-        if (residual)
-          b.prefetchRow(residual, next, column, lanes);
-        Value v = b.loadVector(x, {row, column}, lanes);
-        if (residual)
-          v = b.addf(v, b.loadVector(residual, {row, column}, lanes));
-        if (stored)
-          b.storeVector(v, stored, {row, column}, lanes);
-        return op.getRms() ? emitFma(b, v, v, accumulator) : b.addf(accumulator, v);
-      });
-      if (op.getRms())
-        divideRow(b, width, sum, source, result, row, inputs);
+      if (part == width)
+        emitPart(row, b.index(0));
       else
-        normalizeRow(b, width, sum, source, result, row, inputs);
+        b.forEach(b.index(0), b.index(width), part, [&](Value first) { emitPart(row, first); });
     });
   });
 }

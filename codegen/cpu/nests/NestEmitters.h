@@ -16,6 +16,8 @@ void emitNest(Emit &b, kernel::FirstTokenOp op);
 void emitNest(Emit &b, kernel::EmbeddingOp op);
 void emitNest(Emit &b, kernel::LayerNormOp op);
 void emitNest(Emit &b, kernel::AttentionOp op);
+void emitNest(Emit &b, kernel::AppendPagesOp op);
+void emitNest(Emit &b, kernel::PagedAttentionOp op);
 void emitNest(Emit &b, kernel::SinusoidalTableOp op);
 void emitNest(Emit &b, kernel::RotaryTableOp op);
 void emitNest(Emit &b, kernel::RotaryEmbeddingOp op);

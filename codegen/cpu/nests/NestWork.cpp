@@ -74,3 +74,20 @@ std::pair<Work, Values> transformer::attentionWork(Emit &b, const AttentionSizes
   add({"pairs", 4 * sizes.heads * sizes.headDim, 0}, countPairs(b, sizes));
   return {work, amounts};
 }
+
+std::pair<Work, Values> transformer::pagedAttentionWork(Emit &b, const PagedAttentionSizes &sizes) {
+  std::string heads = std::to_string(sizes.heads), dim = std::to_string(sizes.headDim);
+  int64_t width = sizes.heads * sizes.headDim;
+  Work work{"paged_attention " + heads + "x" + dim,
+            "heads=" + heads + " head_dim=" + dim,
+            {{"sequences"}, {"tokens", 0, 2 * rowBytes(width)}, {"pairs", 4 * width, 0}}};
+  Value batch = b.sub(b.dim(sizes.queryOffsets, 0), b.index(1)), zero = b.index(0);
+  // Masks are not looked at: a new token counts all positions of its sequence.
+  Values pairs = b.loop(zero, batch, 1, zero, [&](Value sequence, ValueRange sum) {
+    Value length = arith::IndexCastOp::create(b, b.getIndexType(), b.load(sizes.lengths, sequence));
+    Value rows =
+        b.sub(b.load(sizes.queryOffsets, b.add(sequence, 1)), b.load(sizes.queryOffsets, sequence));
+    return Values{b.add(sum[0], b.mul(rows, length))};
+  });
+  return {work, {batch, b.load(sizes.queryOffsets, batch), pairs.front()}};
+}

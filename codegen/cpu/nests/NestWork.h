@@ -25,6 +25,13 @@ struct AttentionSizes {
 /// others, pairs of a query and a key that it may see.
 std::pair<Work, Values> attentionWork(Emit &b, const AttentionSizes &sizes);
 
+/// Attention to keys in pages.
+struct PagedAttentionSizes {
+  int64_t heads, headDim;
+  Value queryOffsets, lengths; // [batch + 1], index; [batch], i64
+};
+std::pair<Work, Values> pagedAttentionWork(Emit &b, const PagedAttentionSizes &sizes);
+
 } // namespace mlir::transformer
 
 #endif // CODEGEN_CPU_NESTS_NESTWORK_H

@@ -10,32 +10,27 @@ using namespace mlir::transformer;
 void transformer::emitNest(Emit &b, kernel::RotaryTableOp op) {
   Value result = op.getOuts()[0], positions = op.getPositions();
   int64_t width = rowWidth(result), half = width / 2;
-  constexpr int64_t size = 16; // positions a task: each makes its own frequencies
-  Type f64 = b.getF64Type();
-  auto real = [&](double v) { return arith::ConstantOp::create(b, b.getF64FloatAttr(v)); };
-  auto frequency = [&](Value pair) -> Value {
-    if (Value given = op.getFrequencies())
-      return arith::ExtFOp::create(b, f64, b.load(given, pair));
-    Value integer = arith::IndexCastOp::create(b, b.getI64Type(), pair);
-    Value exponent = b.mulf(arith::SIToFPOp::create(b, f64, integer), real(-2.0 / double(width)));
-    return math::PowFOp::create(b, real(op.getTheta().convertToDouble()), exponent);
-  };
+  constexpr int64_t size = 16; // positions a task
+  double scale = op.getScale().convertToDouble();
   auto put = [&](Value v, Value row, Value column) {
+    if (scale != 1)
+      v = b.mulf(v, arith::ConstantOp::create(b, b.getF64FloatAttr(scale)));
     b.store(arith::TruncFOp::create(b, b.getF32Type(), v), result, {row, column});
   };
   Value rows = b.dim(result, 0);
-  b.parallel(rowWork("rotary_table", "tokens", width, 1), rows, b.ceilDiv(rows, size),
-             [&](Value task) {
-               auto [lower, upper] = taskRange(b, task, size, rows);
-               b.forEach(b.index(0), b.index(half), 1, [&](Value pair) {
-                 Value f = frequency(pair);
-                 b.forEach(lower, upper, 1, [&](Value row) {
-                   Value angle = b.mulf(arith::SIToFPOp::create(b, f64, b.load(positions, row)), f);
-                   put(math::CosOp::create(b, angle), row, pair);
-                   put(math::SinOp::create(b, angle), row, b.add(pair, half));
-                 });
-               });
-             });
+  b.parallel(
+      rowWork("rotary_table", "tokens", width, 1), rows, b.ceilDiv(rows, size), [&](Value task) {
+        auto [lower, upper] = taskRange(b, task, size, rows);
+        b.forEach(b.index(0), b.index(half), 1, [&](Value pair) {
+          Value frequency = b.load(op.getFrequencies(), pair);
+          b.forEach(lower, upper, 1, [&](Value row) {
+            Value position = arith::SIToFPOp::create(b, b.getF64Type(), b.load(positions, row));
+            Value angle = b.mulf(position, frequency);
+            put(math::CosOp::create(b, angle), row, pair);
+            put(math::SinOp::create(b, angle), row, b.add(pair, half));
+          });
+        });
+      });
 }
 
 void transformer::emitNest(Emit &b, kernel::RotaryEmbeddingOp op) {

@@ -70,12 +70,13 @@ static Value inverseDeviation(Emit &b, Value variance, NormAttr norm) {
 }
 
 void transformer::divideRow(Emit &b, int64_t width, Value squares, Value source, Value result,
-                            Value row, const NormInputs &inputs) {
+                            Value row, Value first, const NormInputs &inputs) {
   Value inverse = inverseDeviation(b, b.divf(squares, b.scalar(width)), inputs.norm);
   sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
-    Value x = b.loadVector(source, {row, column}, lanes);
+    SmallVector<Value> at = {row, b.add(first, column)};
+    Value x = b.loadVector(source, at, lanes);
     Value gamma = b.loadVector(inputs.gamma, column, lanes);
-    b.storeVector(b.mulf(b.mulf(x, inverse), gamma), result, {row, column}, lanes);
+    b.storeVector(b.mulf(b.mulf(x, inverse), gamma), result, at, lanes);
     return Value();
   });
 }

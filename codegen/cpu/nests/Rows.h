@@ -36,10 +36,10 @@ struct NormInputs {
 void normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result, Value row,
                   const NormInputs &inputs);
 
-/// Divides `source[row]` by its root mean square; `squares` is the sum of the
-/// squares of the row's elements.
+/// Divides `width` columns of `source[row]`, from column `first` on, by their root
+/// mean square; `squares` is the sum of their squares.
 void divideRow(Emit &b, int64_t width, Value squares, Value source, Value result, Value row,
-               const NormInputs &inputs);
+               Value first, const NormInputs &inputs);
 
 /// `[lower, upper)` of the items of a task when `count` items are cut into
 /// tasks of `size`.

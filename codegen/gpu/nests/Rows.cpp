@@ -41,9 +41,10 @@ struct RowNorm {
 void transformer::simt::emitKernel(Loops &b, kernel::LayerNormOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   Value sums = op.getOuts().size() == 2 ? op.getOuts()[1] : Value();
-  int64_t width = rowWidth(x);
-  b.threads(b.dim(x, 0), [&](ValueRange row) {
-    auto at = [&](Value i) { return Values{row[0], i}; };
+  int64_t width = rowWidth(op.getGamma());
+  b.threads({b.dim(x, 0), b.index(rowWidth(x) / width)}, [&](ValueRange part) {
+    Value first = b.mul(part[1], width);
+    auto at = [&](Value i) { return Values{part[0], b.add(first, i)}; };
     auto input = [&](Value i) {
       Value v = b.load(x, at(i));
       for (Value residual : op.getResidual())

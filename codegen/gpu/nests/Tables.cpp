@@ -96,21 +96,15 @@ void transformer::simt::emitKernel(Loops &b, kernel::SinusoidalTableOp op) {
 
 void transformer::simt::emitKernel(Loops &b, kernel::RotaryTableOp op) {
   Value result = op.getOuts()[0], positions = op.getPositions();
-  int64_t width = rowWidth(result), half = width / 2;
-  SmallVector<double> frequencies;
-  for (int64_t i = 0; i < half; ++i)
-    frequencies.push_back(
-        std::pow(op.getTheta().convertToDouble(), -2.0 * double(i) / double(width)));
+  int64_t half = rowWidth(result) / 2;
+  double scale = op.getScale().convertToDouble();
   b.threads({b.dim(result, 0), b.index(half)}, [&](ValueRange at) {
     Doubles real{b};
-    Value frequency =
-        op.getFrequencies()
-            ? arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getFrequencies(), at[1]))
-            : element(b, frequencies, at[1]);
-    Value angle = b.mulf(real.fromInteger(b.load(positions, at[0])), frequency);
+    Value position = real.fromInteger(b.load(positions, at[0]));
+    Value angle = b.mulf(position, b.load(op.getFrequencies(), at[1]));
     auto [sine, cosine] = real.sineAndCosine(angle);
-    b.store(real.narrow(cosine), result, at);
-    b.store(real.narrow(sine), result, {at[0], b.add(at[1], half)});
+    b.store(real.narrow(b.mulf(cosine, real.real(scale))), result, at);
+    b.store(real.narrow(b.mulf(sine, real.real(scale))), result, {at[0], b.add(at[1], half)});
   });
 }
 

@@ -72,8 +72,10 @@ void transformer::simt::emitKernel(Loops &b, kernel::FirstTokenOp op) {
   Value x = op.getX(), cu = op.getCu(), result = op.getOuts()[0];
   b.threads({b.dim(result, 0), b.index(rowWidth(x))}, [&](ValueRange at) {
     b.store(b.scalar(0), result, at);
-    Value token = b.load(cu, at[0]);
-    b.ifThen(b.less(token, b.load(cu, b.add(at[0], 1))),
-             [&] { b.store(b.load(x, {token, at[1]}), result, at); });
+    Value first = b.load(cu, at[0]), end = b.load(cu, b.add(at[0], 1));
+    b.ifThen(b.less(first, end), [&] {
+      Value token = op.getLast() ? b.sub(end, b.index(1)) : first;
+      b.store(b.load(x, {token, at[1]}), result, at);
+    });
   });
 }

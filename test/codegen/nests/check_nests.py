@@ -105,6 +105,22 @@ func.func @n(%x: {rows}, %r: {rows}, %g: {vector}, %y: {rows}, %s: {rows}) {{
             nests.call(function, alias, r, g, alias, s)
             ok &= np.array_equal(alias, y)
             check(f"rms_norm {width} rows {count}", bool(ok), f"error {error:.1e}")
+    for heads, width in ((2, 5), (3, 16), (4, 100)):  # of heads; rows may be strided
+        rows, vector = f"memref<?x{heads * width}xf32, strided<[{heads * width + 7}, 1]>>", f"memref<{width}xf32>"
+        text = f"""
+func.func @n(%x: {rows}, %g: {vector}, %y: {rows}) {{
+  transformer_kernel.layer_norm ins(%x, %g) outs(%y) norm<eps = 1.0e-6> {{rms}} : ({rows}, {vector}, {rows}) -> ()
+  return
+}}"""
+        function = nests.build(text, arch)["n"]
+        for count in (0, 1, 37):
+            x, y = (make(count, heads * width + 7)[:, : heads * width] for make in (normal, garbage))
+            g = normal(width)
+            nests.call(function, x, g, y)
+            parts = x.astype(np.float64).reshape(count, heads, width)
+            want = (parts / np.sqrt((parts**2).mean(2, keepdims=True) + 1e-6) * g).reshape(count, heads * width)
+            error = np.abs(y - want).max(initial=0)
+            check(f"rms_norm {heads} heads of {width} rows {count}", bool(error < 2e-6), f"error {error:.1e}")
 
 
 def check_embedding():
@@ -225,13 +241,12 @@ func.func @s{width}{layout}(%y: memref<?x{width}xf32>) {{
 
 
 def check_rotary():
-    for heads, dim, rotated, given in ((2, 8, 8, False), (3, 20, 20, True), (1, 64, 64, False), (4, 32, 10, False)):
+    for heads, dim, rotated, scale in ((2, 8, 8, 1.0), (3, 20, 20, 1.25), (1, 64, 64, 1.0), (4, 32, 10, 1.0)):
         half, width = rotated // 2, heads * dim
         rows, table = f"memref<?x{width}xf32, strided<[{width + 3}, 1]>>", f"memref<?x{rotated}xf32>"
         text = f"""
-func.func @t(%p: memref<?xi64>, %f: memref<{half}xf32>, %t: {table}) {{
-  transformer_kernel.rotary_table ins(%p {"frequencies %f" if given else ""}) outs(%t) {{theta = 500.0 : f64}}
-    : (memref<?xi64>, {f"memref<{half}xf32>, " * given}{table}) -> ()
+func.func @t(%p: memref<?xi64>, %f: memref<{half}xf64>, %t: {table}) {{
+  transformer_kernel.rotary_table ins(%p, %f) outs(%t) {{scale = {scale} : f64}} : (memref<?xi64>, memref<{half}xf64>, {table}) -> ()
   return
 }}
 func.func @r(%x: {rows}, %t: {table}, %y: {rows}) {{
@@ -240,16 +255,15 @@ func.func @r(%x: {rows}, %t: {table}, %y: {rows}) {{
 }}"""
         library = nests.build(text, arch)
         for tokens in (0, 1, 53):
-            positions, frequencies = random.integers(0, 3000, tokens), normal(half)
+            positions, frequencies = random.integers(0, 3000, tokens), random.standard_normal(half)
             made, x, y = garbage(tokens, rotated), normal(tokens, width + 3)[:, :width], garbage(tokens, width + 3)[:, :width]
             nests.call(library["t"], positions, frequencies, made)
-            f = frequencies.astype(np.float64) if given else 500.0 ** (-2.0 * np.arange(half) / rotated)
-            angle = positions[:, None] * f
-            want = np.concatenate([np.cos(angle), np.sin(angle)], 1)
+            angle = positions[:, None] * frequencies
+            want = scale * np.concatenate([np.cos(angle), np.sin(angle)], 1)
             ok = np.abs(made - want).max(initial=0) < 7e-8
             nests.call(library["r"], x, made, y)
             h = x.astype(np.float64).reshape(tokens, heads, dim)
-            c, s, a, b = np.cos(angle)[:, None], np.sin(angle)[:, None], h[..., :half], h[..., half:rotated]
+            c, s, a, b = want[:, None, :half], want[:, None, half:], h[..., :half], h[..., half:rotated]
             exact = np.concatenate([a * c - b * s, b * c + a * s, h[..., rotated:]], 2).reshape(tokens, width)
             ok &= np.abs(y - exact).max(initial=0) < 2e-6
             alias = np.concatenate([x, garbage(tokens, 3)], 1)

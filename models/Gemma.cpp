@@ -1,0 +1,28 @@
+//===- Gemma.cpp - Gemma (Mesnard et al. 2024) ----------------------------===//
+#include "models/LlamaLike.h"
+#include <cmath>
+
+using namespace mlir::transformer;
+
+void mlir::transformer::buildGemma(Import &import) {
+  Config &config = import.config;
+  LlamaConfig gemma = LlamaConfig::read(config, {.vocabSize = 256000,
+                                                 .width = 3072,
+                                                 .layers = 28,
+                                                 .heads = 16,
+                                                 .ffnWidth = 24576,
+                                                 .positions = 8192,
+                                                 .kvHeads = 16,
+                                                 .headDim = 256,
+                                                 .activation = "gelu_pytorch_tanh",
+                                                 .tied = true});
+  // The releases say "gelu" and mean this one; `hidden_activation` is an older name.
+  gemma.activation = config.activation({"hidden_activation", "hidden_act"}, "gelu_pytorch_tanh");
+  if (gemma.activation == ActivationKind::Gelu)
+    gemma.activation = ActivationKind::GeluTanh;
+  gemma.qkvBias = gemma.outBias = config.flag({"attention_bias"}, false);
+  config.refuseFlag("use_bidirectional_attention");
+  gemma.norm.lessOne = true;
+  gemma.embeddingScale = std::sqrt(double(gemma.width));
+  buildLlamaLike(import, gemma);
+}
