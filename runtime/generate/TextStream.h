@@ -1,0 +1,48 @@
+//===- TextStream.h - text as its tokens come -------------------*- C++ -*-===//
+#ifndef TRANSFORMER_RUNTIME_TEXTSTREAM_H
+#define TRANSFORMER_RUNTIME_TEXTSTREAM_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace transformer::runtime {
+
+/// Makes whole characters of bytes that come in pieces: a token may end within a character.
+class Utf8Stream {
+public:
+  /// The characters that are complete with these bytes; of each maximal sequence that is no UTF-8
+  /// one U+FFFD.
+  std::string put(std::string_view bytes);
+
+  /// U+FFFD when the last character is not complete. The stream is as new.
+  std::string finish();
+
+private:
+  std::string pending; // the beginning of a character
+};
+
+/// Holds text back as long as it may become a stop string.
+class StopStringFilter {
+public:
+  explicit StopStringFilter(std::vector<std::string> strings) : strings(std::move(strings)) {}
+
+  /// What of the text so far is no part of a stop string and cannot become one. After a stop string
+  /// nothing.
+  std::string put(std::string_view text);
+
+  /// Whether a stop string has come.
+  bool stopped() const { return found; }
+
+  /// What was held back and has become none. The filter is as new.
+  std::string finish();
+
+private:
+  std::vector<std::string> strings;
+  std::string held;
+  bool found = false;
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_TEXTSTREAM_H
