@@ -1,0 +1,44 @@
+//===- Prompt.h - what a search gets and gives ------------------*- C++ -*-===//
+//
+// A search has rows: sequences that a model continues. Its user asks the model
+// for a row of scores each, hands them to advance(), and is told for each row
+// which row it continues now, and with what token: a cache of keys and values
+// is reordered by the first and the model is fed the second.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_PROMPT_H
+#define TRANSFORMER_RUNTIME_PROMPT_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace transformer::runtime {
+
+/// For so many tokens a search takes memory at once.
+constexpr int64_t usualNewTokens = 1024;
+
+struct Prompt {
+  std::vector<int64_t> tokens; // that are continued: at least one; no padding
+  /// What encoder_repetition_penalty and encoder_no_repeat_ngram_size look at: the encoder's input,
+  /// for a decoder alone the prompt itself; empty where an encoder has no tokens.
+  std::vector<int64_t> source = {};
+  /// Which random numbers it gets; of its own when none is given: its place among the prompts.
+  std::optional<uint64_t> number = {};
+};
+
+/// How a row goes on.
+struct Step {
+  int64_t parent; // the row whose tokens it has
+  int64_t token;  // after which comes this one
+};
+
+/// A sequence that came out.
+struct Hypothesis {
+  std::vector<int64_t> tokens; // with the prompt and the token that ended it, without padding
+  float score = 0;             // of beams: log probability / length ^ length_penalty
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_PROMPT_H
