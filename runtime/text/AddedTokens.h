@@ -2,16 +2,15 @@
 #ifndef TRANSFORMER_RUNTIME_ADDEDTOKENS_H
 #define TRANSFORMER_RUNTIME_ADDEDTOKENS_H
 
-#include <cstdint>
+#include "runtime/text/ByteTrie.h"
+
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace transformer::runtime {
 
 /// A token such as [SEP] that is taken out of a text before the model sees it.
 struct AddedToken {
-  std::u32string content; // as it is looked for
+  std::string content; // as it is looked for
   int64_t id = 0;
   bool singleWord = false; // only where no word character touches it
   bool leftStrip = false;  // takes white space before it along
@@ -20,23 +19,28 @@ struct AddedToken {
 
 /// A piece of a text: an added token's id, or text between them (id -1).
 struct TextPiece {
-  std::u32string_view text;
+  std::string_view text;
   int64_t id = -1;
 };
 
 /// Finds added tokens: from the left, the longest at each place.
 class AddedTokens {
 public:
+  /// Of tokens with the same content the last counts.
   void add(AddedToken token);
 
-  /// Cuts `text` into added tokens and what lies between; together they are the whole text.
-  std::vector<TextPiece> split(std::u32string_view text) const;
+  /// Called once, when all are there.
+  void finish();
+
+  bool empty() const { return tokens.empty(); }
+
+  /// Cuts `text` (UTF-8) into added tokens and what lies between.
+  std::vector<TextPiece> split(std::string_view text) const;
 
 private:
-  const AddedToken *longestAt(std::u32string_view text, size_t at) const;
-
   std::vector<AddedToken> tokens;
-  std::u32string firsts; // first characters, each once
+  ByteTrie trie;      // values are indexes of tokens
+  bool starts[256]{}; // whether one starts with a byte
 };
 
 } // namespace transformer::runtime

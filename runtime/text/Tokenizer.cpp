@@ -3,40 +3,129 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/text/Unicode.h"
+#include "runtime/text/Utf8.h"
 
 #include <algorithm>
 
 namespace transformer::runtime {
 
+const Vocabulary &Tokenizer::vocabulary() const {
+  return std::visit([](const auto &one) -> const Vocabulary & { return one.vocab; }, model);
+}
+
+void Tokenizer::failUnknown() const {
+  std::string token = "unk_id";
+  if (const auto *wordPiece = std::get_if<WordPiece>(&model))
+    token = wordPiece->unknownToken;
+  else if (const auto *bpe = std::get_if<Bpe>(&model))
+    token = bpe->unknownToken.value_or("");
+  fail("{}: the vocabulary has no unknown token \"{}\"", name, printable(token));
+}
+
 std::vector<int64_t> Tokenizer::encodeText(const std::string &text) const {
   std::vector<int64_t> ids;
-  std::u32string characters = decodeUtf8(text);
-  for (const TextPiece &raw : rawTokens.split(characters)) {
-    if (raw.id >= 0) {
+  std::string storage;
+  std::string_view valid = validUtf8(text, storage);
+  if (rawTokens.empty()) {
+    encodeSection(valid, true, ids);
+    return ids;
+  }
+  for (const TextPiece &raw : rawTokens.split(valid)) {
+    if (raw.id >= 0)
       ids.push_back(raw.id);
-      continue;
-    }
-    std::u32string normalized(raw.text);
-    if (normalizer)
-      normalized = normalizer->normalize(std::move(normalized));
-    for (const TextPiece &piece : normalizedTokens.split(normalized)) {
-      if (piece.id >= 0) {
-        ids.push_back(piece.id);
-        continue;
-      }
-      for (std::u32string_view word : splitWords(piece.text))
-        if (!model.encode(word, ids))
-          fail("{}: the vocabulary has no unknown token \"{}\"", name,
-               printable(model.unknownToken));
-    }
+    else
+      encodeSection(raw.text, raw.text.data() == valid.data(), ids);
   }
   return ids;
+}
+
+/// Text between added tokens: normalises it. `atStart`: the text begins with it.
+void Tokenizer::encodeSection(std::string_view text, bool atStart,
+                              std::vector<int64_t> &ids) const {
+  if (text.empty())
+    return;
+  if (bert && normalizedTokens.empty()) {
+    std::u32string characters = decodeUtf8(text);
+    if (!normalizer.steps.empty())
+      characters = std::get<BertNormalizer>(normalizer.steps[0]).normalize(std::move(characters));
+    encodeWords(characters, ids);
+    return;
+  }
+  NormalizedText normalized{{}, atStart};
+  std::string_view rest = text;
+  if (!normalizer.steps.empty()) {
+    normalized.text = text;
+    normalizer.apply(normalized);
+    rest = normalized.text;
+  }
+  if (normalizedTokens.empty()) {
+    encodePiece(rest, normalized.atStart, ids);
+    return;
+  }
+  for (const TextPiece &piece : normalizedTokens.split(rest)) {
+    if (piece.id >= 0)
+      ids.push_back(piece.id);
+    else
+      encodePiece(piece.text, normalized.atStart && piece.text.data() == rest.data(), ids);
+  }
+}
+
+/// Normalised text without added tokens.
+void Tokenizer::encodePiece(std::string_view text, bool atStart, std::vector<int64_t> &ids) const {
+  if (text.empty())
+    return;
+  if (bert)
+    return encodeWords(decodeUtf8(text), ids);
+  Segments segments{text, {{0, text.size(), atStart}}, {}};
+  preTokenizer.apply(segments);
+  std::visit(
+      [&](const auto &one) {
+        for (const Segment &item : segments.items) {
+          bool known;
+          if constexpr (std::is_same_v<decltype(one), const WordPiece &>)
+            known = one.encode(decodeUtf8(segments.of(item)), ids);
+          else
+            known = one.encode(segments.of(item), ids);
+          if (!known)
+            failUnknown();
+        }
+      },
+      model);
+}
+
+void Tokenizer::encodeWords(std::u32string_view text, std::vector<int64_t> &ids) const {
+  const auto &wordPiece = std::get<WordPiece>(model);
+  for (std::u32string_view word : splitWords(text))
+    if (!wordPiece.encode(word, ids))
+      failUnknown();
+}
+
+const std::string *Tokenizer::token(int64_t id, bool skipSpecial) const {
+  auto found = added.find(id);
+  const std::string *token = found != added.end() ? &found->second : vocabulary().token(id);
+  return token && skipSpecial && special.contains(*token) ? nullptr : token;
+}
+
+std::string Tokenizer::decode(const std::vector<int64_t> &ids, bool skipSpecial) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (int64_t id : ids)
+    if (const std::string *text = token(id, skipSpecial))
+      tokens.push_back(*text);
+  if (decoder)
+    return decoder->apply(std::move(tokens));
+  return formatted("{}", fmt::join(tokens, " "));
+}
+
+int64_t Tokenizer::idOf(const std::string &token) const {
+  auto found = addedIds.find(token);
+  return found != addedIds.end() ? found->second : vocabulary().find(token);
 }
 
 void Tokenizer::truncate(const std::vector<TemplatePart> &parts, std::vector<int64_t> texts[2],
                          std::optional<int64_t> maxLength) const {
   if (!maxLength)
-    maxLength = limit;
+    maxLength = truncation.maxLength;
   if (!maxLength)
     return;
   size_t special = 0;
@@ -48,15 +137,26 @@ void Tokenizer::truncate(const std::vector<TemplatePart> &parts, std::vector<int
   size_t lengths[2] = {texts[0].size(), texts[1].size()};
   if (lengths[0] + lengths[1] <= room)
     return;
-  // Longest first: only the longer text is cut while it is longer, then both evenly; the odd token
-  // stays with the one that was longer.
-  int longer = lengths[0] > lengths[1] ? 0 : 1;
-  size_t shorterLength = lengths[1 - longer];
-  lengths[1 - longer] = std::min(shorterLength, room / 2);
-  lengths[longer] = room - lengths[1 - longer];
+  if (truncation.strategy == Truncation::LongestFirst) {
+    // Only the longer text is cut while it is longer, then both evenly; the odd token stays with
+    // the one that was longer.
+    int longer = lengths[0] > lengths[1] ? 0 : 1;
+    size_t shorterLength = lengths[1 - longer];
+    lengths[1 - longer] = std::min(shorterLength, room / 2);
+    lengths[longer] = room - lengths[1 - longer];
+  } else {
+    int cut = truncation.strategy == Truncation::OnlyFirst ? 0 : 1;
+    size_t drop = lengths[0] + lengths[1] - room;
+    if (lengths[cut] <= drop && room > 0)
+      fail("{}: the maximum length {} cannot be kept: only the {} text may be cut, which has {} "
+           "tokens",
+           name, *maxLength, cut == 0 ? "first" : "second", lengths[cut]);
+    lengths[cut] -= std::min(lengths[cut], drop);
+    lengths[1 - cut] = std::min(lengths[1 - cut], room);
+  }
   for (int i = 0; i < 2; ++i) {
     size_t drop = texts[i].size() - std::min(texts[i].size(), lengths[i]);
-    if (cutLeft)
+    if (truncation.left)
       texts[i].erase(texts[i].begin(), texts[i].begin() + static_cast<std::ptrdiff_t>(drop));
     else
       texts[i].resize(texts[i].size() - drop);

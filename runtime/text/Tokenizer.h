@@ -1,12 +1,20 @@
-//===- Tokenizer.h - from text to ids ---------------------------*- C++ -*-===//
+//===- Tokenizer.h - from text to ids and back ------------------*- C++ -*-===//
 #ifndef TRANSFORMER_RUNTIME_TOKENIZER_H
 #define TRANSFORMER_RUNTIME_TOKENIZER_H
 
 #include "runtime/text/AddedTokens.h"
+#include "runtime/text/Bpe.h"
+#include "runtime/text/Decoder.h"
+#include "runtime/text/Normalizer.h"
+#include "runtime/text/PreTokenizer.h"
+#include "runtime/text/Unigram.h"
 #include "runtime/text/WordPiece.h"
 
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
 #include <vector>
 
 namespace transformer::runtime {
@@ -17,7 +25,22 @@ struct Encoding {
   std::vector<int64_t> types;
 };
 
-/// A WordPiece tokenizer that gives the ids Hugging Face's `tokenizers` gives for the same files.
+/// A part of what surrounds the texts: special ids, or text 0 or 1.
+struct TemplatePart {
+  int text = -1; // -1: special ids
+  std::vector<int64_t> ids;
+  int64_t type = 0;
+};
+
+/// Where a text that is too long is cut: the field truncation of tokenizer.json.
+struct Truncation {
+  enum Strategy { LongestFirst, OnlyFirst, OnlySecond };
+  std::optional<int64_t> maxLength;
+  Strategy strategy = LongestFirst;
+  bool left = false;
+};
+
+/// A tokenizer that gives the ids Hugging Face's `tokenizers` gives for the same files.
 /// Immutable: may be used by several threads.
 class Tokenizer {
 public:
@@ -34,12 +57,22 @@ public:
   /// `maxLength` is less than the number of special tokens.
   Encoding encode(const std::string &text, std::optional<int64_t> maxLength = {}) const;
 
-  /// The same for a pair of texts; the longer one is cut first.
+  /// The same for a pair of texts; the longer one is cut first, if the file does not say otherwise.
   Encoding encodePair(const std::string &first, const std::string &second,
                       std::optional<int64_t> maxLength = {}) const;
 
+  /// The text of ids, in UTF-8. Ids that are no token's are left out; so are special tokens with
+  /// `skipSpecial`.
+  std::string decode(const std::vector<int64_t> &ids, bool skipSpecial = true) const;
+
+  /// The token of an id as it is decoded; nullptr for those that are left out.
+  const std::string *token(int64_t id, bool skipSpecial) const;
+
+  /// The id of a token, added or the model's; -1: there is none.
+  int64_t idOf(const std::string &token) const;
+
   /// The length at which the file itself says that texts are cut, special tokens included.
-  std::optional<int64_t> maxLength() const { return limit; }
+  std::optional<int64_t> maxLength() const { return truncation.maxLength; }
 
   /// The id of "[PAD]" or what the file names as such; 0 when there is none.
   int64_t padId() const { return pad; }
@@ -47,27 +80,31 @@ public:
 private:
   friend class TokenizerReader;
 
-  /// A part of what surrounds the texts: special ids, or text 0 or 1.
-  struct TemplatePart {
-    int text = -1; // -1: special ids
-    std::vector<int64_t> ids;
-    int64_t type = 0;
-  };
-
+  const Vocabulary &vocabulary() const;
   std::vector<int64_t> encodeText(const std::string &text) const;
+  void encodeSection(std::string_view text, bool atStart, std::vector<int64_t> &ids) const;
+  void encodePiece(std::string_view text, bool atStart, std::vector<int64_t> &ids) const;
+  void encodeWords(std::u32string_view text, std::vector<int64_t> &ids) const;
+  [[noreturn]] void failUnknown() const;
   Encoding assemble(const std::vector<TemplatePart> &parts, std::vector<int64_t> texts[2]) const;
   void truncate(const std::vector<TemplatePart> &parts, std::vector<int64_t> texts[2],
                 std::optional<int64_t> maxLength) const;
 
   std::string name;
-  std::optional<BertNormalizer> normalizer;
+  Normalizer normalizer;
+  PreTokenizer preTokenizer;
   AddedTokens rawTokens;        // looked for in the text as it is
   AddedTokens normalizedTokens; // looked for after normalisation
-  WordPiece model;
+  std::variant<WordPiece, Bpe, Unigram> model;
+  std::optional<Decoder> decoder; // without one, tokens are joined with spaces
+  // Of tokens that the file adds to the model's:
+  std::unordered_map<int64_t, std::string> added; // what decoders get of an id
+  std::unordered_map<std::string, int64_t> addedIds;
+  std::unordered_set<std::string> special;
   std::vector<TemplatePart> single, pair;
-  std::optional<int64_t> limit; // the file's own truncation
-  bool cutLeft = false;
+  Truncation truncation;
   int64_t pad = 0;
+  bool bert = false; // BERT's steps and WordPiece, which have a way of their own
 };
 
 } // namespace transformer::runtime

@@ -22,6 +22,7 @@ struct ClassRange {
   int combiningClass;
 };
 
+#include "runtime/text/CompatibilityDelta.inc"
 #include "runtime/text/UnicodeDelta.inc"
 
 template <typename Table> auto findRange(const Table &table, char32_t c) {
@@ -175,37 +176,105 @@ void appendLower(std::u32string &text, char32_t c) {
     text += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }
 
+/// Canonical order: runs of marks (class not 0) by class, equal classes as they came.
+static void sortMarks(std::u32string &text) {
+  auto isStarter = [](char32_t c) { return c < 0x300 || combiningClass(c) == 0; };
+  std::vector<std::pair<int, char32_t>> run;
+  for (auto at = text.begin(); at != text.end();) {
+    at = std::find_if_not(at, text.end(), isStarter);
+    auto end = std::find_if(at, text.end(), isStarter);
+    if (end - at > 1) {
+      run.clear();
+      std::transform(at, end, std::back_inserter(run),
+                     [](char32_t c) { return std::pair(combiningClass(c), c); });
+      std::stable_sort(run.begin(), run.end(),
+                       [](const auto &a, const auto &b) { return a.first < b.first; });
+      std::transform(run.begin(), run.end(), at, [](const auto &item) { return item.second; });
+    }
+    at = end;
+  }
+}
+
+/// Appends what utf8proc makes of a character with the option `how`.
+static void appendDecomposed(std::u32string &text, char32_t c, int how) {
+  utf8proc_int32_t parts[32];
+  int boundary = 0;
+  auto flags = static_cast<utf8proc_option_t>(how | UTF8PROC_STABLE);
+  utf8proc_ssize_t count =
+      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, 32, flags, &boundary);
+  if (count <= 0 || count > 32)
+    text += c;
+  else
+    text.append(parts, parts + count);
+}
+
 std::u32string decompose(std::u32string_view text) {
   std::u32string result;
   result.reserve(text.size());
   for (char32_t c : text) {
-    if (c < 0xC0) {
+    if (c < 0xC0)
       result += c;
-    } else if (const Mapping *differs = findMapping(decompositionDelta, c)) {
+    else if (const Mapping *differs = findMapping(decompositionDelta, c))
       append(result, *differs);
-    } else {
-      utf8proc_int32_t parts[8];
-      int boundary = 0;
-      auto flags = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE);
-      utf8proc_ssize_t count =
-          utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts, 8, flags, &boundary);
-      for (utf8proc_ssize_t i = 0; i < count && i < 8; ++i)
-        result += static_cast<char32_t>(parts[i]);
-      if (count <= 0 || count > 8)
-        result += c;
-    }
+    else
+      appendDecomposed(result, c, UTF8PROC_DECOMPOSE);
   }
-  // Canonical order: runs of marks (class not 0) by class, equal classes as they came.
-  auto isStarter = [](char32_t c) { return c < 0x300 || combiningClass(c) == 0; };
-  for (auto at = result.begin(); at != result.end();) {
-    at = std::find_if_not(at, result.end(), isStarter);
-    auto end = std::find_if(at, result.end(), isStarter);
-    if (end - at > 1)
-      std::stable_sort(
-          at, end, [](char32_t a, char32_t b) { return combiningClass(a) < combiningClass(b); });
-    at = end;
-  }
+  sortMarks(result);
   return result;
+}
+
+std::u32string decomposeCompatibly(std::u32string_view text) {
+  std::u32string result;
+  result.reserve(text.size());
+  for (char32_t c : text) {
+    if (c < 0xA0)
+      result += c;
+    else if (const Mapping *differs = findMapping(compatibilityDelta, c))
+      append(result, *differs);
+    else
+      appendDecomposed(result, c, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+  }
+  sortMarks(result);
+  return result;
+}
+
+/// The character that two compose to; 0: none.
+static char32_t composed(char32_t first, char32_t second) {
+  constexpr char32_t lead = 0x1100, vowel = 0x1161, tail = 0x11A7, syllable = 0xAC00;
+  constexpr char32_t leads = 19, vowels = 21, tails = 28;
+  if (first >= lead && first < lead + leads && second >= vowel && second < vowel + vowels)
+    return syllable + ((first - lead) * vowels + second - vowel) * tails;
+  if (first >= syllable && first < syllable + leads * vowels * tails)
+    return (first - syllable) % tails == 0 && second > tail && second < tail + tails
+               ? first + second - tail
+               : 0;
+  if (second < 0x300)
+    return 0;
+  utf8proc_int32_t pair[3] = {static_cast<utf8proc_int32_t>(first),
+                              static_cast<utf8proc_int32_t>(second), 0};
+  auto flags = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  return utf8proc_normalize_utf32(pair, 2, flags) == 1 ? static_cast<char32_t>(pair[0]) : 0;
+}
+
+void compose(std::u32string &text) {
+  constexpr size_t none = ~size_t(0);
+  size_t end = 0, starter = none; // of what has been composed
+  int last = 0;                   // the class of the character before
+  for (char32_t c : text) {
+    int order = c < 0x300 ? 0 : combiningClass(c);
+    bool adjacent = starter != none && end == starter + 1;
+    // A mark of the same class, or a starter between them, keeps a character from its starter.
+    if (starter != none && (adjacent || (last != 0 && last < order)))
+      if (char32_t both = composed(text[starter], c)) {
+        text[starter] = both;
+        continue;
+      }
+    if (order == 0)
+      starter = end;
+    last = order;
+    text[end++] = c;
+  }
+  text.resize(end);
 }
 
 } // namespace transformer::runtime

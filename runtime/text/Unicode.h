@@ -45,6 +45,12 @@ void appendLower(std::u32string &text, char32_t c);
 /// Canonical decomposition (NFD) of a text.
 std::u32string decompose(std::u32string_view text);
 
+/// Compatibility decomposition (NFKD) of a text.
+std::u32string decomposeCompatibly(std::u32string_view text);
+
+/// Canonical composition of a decomposed text: NFC or NFKC.
+void compose(std::u32string &text);
+
 } // namespace transformer::runtime
 
 #endif // TRANSFORMER_RUNTIME_UNICODE_H

@@ -74,10 +74,10 @@ bool WordPiece::encode(std::u32string_view word, std::vector<int64_t> &ids) cons
     known = false;
     for (size_t length = ends.size(); length > 0; --length) {
       piece.resize(ends[length - 1]);
-      auto found = vocab.find(piece);
-      if (found == vocab.end())
+      int64_t found = vocab.find(piece);
+      if (found < 0)
         continue;
-      ids.push_back(found->second);
+      ids.push_back(found);
       start += length;
       known = true;
       break;
@@ -86,10 +86,10 @@ bool WordPiece::encode(std::u32string_view word, std::vector<int64_t> &ids) cons
   if (known)
     return true;
   ids.resize(before);
-  auto unknown = vocab.find(unknownToken);
-  if (unknown == vocab.end())
+  int64_t unknown = vocab.find(unknownToken);
+  if (unknown < 0)
     return false;
-  ids.push_back(unknown->second);
+  ids.push_back(unknown);
   return true;
 }
 

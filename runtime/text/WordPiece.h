@@ -7,11 +7,7 @@
 #ifndef TRANSFORMER_RUNTIME_WORDPIECE_H
 #define TRANSFORMER_RUNTIME_WORDPIECE_H
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
+#include "runtime/text/Vocabulary.h"
 
 namespace transformer::runtime {
 
@@ -30,7 +26,7 @@ std::vector<std::u32string_view> splitWords(std::u32string_view text);
 
 /// The WordPiece model.
 struct WordPiece {
-  std::unordered_map<std::string, int64_t> vocab;
+  Vocabulary vocab;
   std::string unknownToken = "[UNK]";
   std::string prefix = "##";  // of a piece that does not start a word
   size_t maxWordLength = 100; // characters; longer words are unknown

@@ -99,6 +99,23 @@ TEST(Tokenizer, Pairs) {
             (Ids{2, 9, 5, 3, 10, 3}));
 }
 
+TEST(Tokenizer, CutsWhatTheFileSays) {
+  nlohmann::json json = tokenizerJson();
+  json["truncation"] = {{"max_length", 6}, {"strategy", "OnlyFirst"}};
+  Tokenizer tokenizer = fromJson(json);
+  EXPECT_EQ(tokenizer.encodePair("hello hello cafe", "cafe").ids, (Ids{2, 9, 9, 3, 10, 3}));
+  expectContains(errorOf([&] { tokenizer.encodePair("hello", "cafe cafe cafe"); }),
+                 {"only the first text"});
+  json["truncation"]["strategy"] = "OnlySecond";
+  EXPECT_EQ(fromJson(json).encodePair("hello", "cafe cafe cafe").ids, (Ids{2, 9, 3, 10, 10, 3}));
+}
+
+TEST(Tokenizer, Decodes) {
+  Tokenizer tokenizer = fromVocab();
+  EXPECT_EQ(tokenizer.decode({2, 5, 6, 7, 8, 9, 3}), "unaffable, hello");
+  EXPECT_EQ(tokenizer.decode({2, 9, 3}, /*skipSpecial=*/false), "[CLS] hello [SEP]");
+}
+
 TEST(Tokenizer, Cased) {
   nlohmann::json json = tokenizerJson();
   json["normalizer"]["lowercase"] = false;
@@ -122,11 +139,34 @@ TEST(Tokenizer, BadFiles) {
   expectContains(errorOf([] { Tokenizer::parse("t.json", "{"); }), {"t.json", "JSON"});
   expectContains(errorOf([] { Tokenizer::parse("t.json", "{}"); }), {"t.json", "model"});
   nlohmann::json json = tokenizerJson();
+  json["model"]["type"] = "WordLevel";
+  expectContains(errorOf([&] { fromJson(json); }),
+                 {"t: model: ", "\"WordLevel\" is not supported", "BPE, Unigram or WordPiece"});
   json["model"]["type"] = "BPE";
-  expectContains(errorOf([&] { fromJson(json); }), {"\"BPE\"", "expected WordPiece"});
+  expectContains(errorOf([&] { fromJson(json); }), {"t: model: missing field \"merges\""});
+  json["model"]["merges"] = {"un able"};
+  expectContains(errorOf([&] { fromJson(json); }), {"model.merges[0]", "\"un\" and \"able\""});
+  json["model"]["merges"] = {"un"};
+  expectContains(errorOf([&] { fromJson(json); }), {"model.merges[0]: expected two tokens"});
   json = tokenizerJson();
-  json["pre_tokenizer"]["type"] = "ByteLevel";
-  expectContains(errorOf([&] { fromJson(json); }), {"ByteLevel"});
+  json["model"]["vocab"]["un"] = -1;
+  expectContains(errorOf([&] { fromJson(json); }), {"model.vocab.un: expected an integer"});
+  json = tokenizerJson();
+  json["model"] = {
+      {"type", "Unigram"}, {"unk_id", 3}, {"vocab", nlohmann::json::parse(R"([["a", 0.5]])")}};
+  expectContains(errorOf([&] { fromJson(json); }), {"model.unk_id: expected less than the 1"});
+  for (const char *part : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+    json = tokenizerJson();
+    json[part] = {{"type", "Strange"}};
+    expectContains(errorOf([&] { fromJson(json); }),
+                   {formatted("t: {}: ", part), "\"Strange\" is not supported"});
+  }
+  json = tokenizerJson();
+  json["normalizer"] = {{"type", "Precompiled"}, {"precompiled_charsmap", "a*"}};
+  expectContains(errorOf([&] { fromJson(json); }),
+                 {"normalizer.precompiled_charsmap: expected base64"});
+  json["normalizer"] = {{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", ""}};
+  expectContains(errorOf([&] { fromJson(json); }), {"normalizer.pattern.Regex: "});
   json = tokenizerJson();
   json["model"]["vocab"].erase("[UNK]");
   expectContains(errorOf([&] { Tokenizer::parse("dir/t.json", json.dump()).encode("xyz"); }),
