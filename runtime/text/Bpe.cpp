@@ -168,8 +168,8 @@ bool Bpe::character(std::string_view text, size_t begin, size_t end, std::vector
     return true;
   }
   auto fallback = [&](char byte) { return fallbackIds[static_cast<unsigned char>(byte)]; };
-  if (byteFallback && std::all_of(token.begin(), token.end(),
-                                  [&](char byte) { return fallback(byte) >= 0; })) {
+  if (byteFallback &&
+      std::all_of(token.begin(), token.end(), [&](char byte) { return fallback(byte) >= 0; })) {
     // An unknown character before these bytes comes behind them, as in `tokenizers`.
     uint32_t unknown = pendingUnknown ? out.back() : 0;
     if (pendingUnknown)

@@ -38,8 +38,8 @@ CharacterKind computeKind(char32_t c) {
     return CharacterKind::Letter;
   if (isNumber(k) != contains(numberDelta, c))
     return CharacterKind::Number;
-  bool space = (c >= 9 && c <= 13) || c == 0x85 ||
-               (k >= UTF8PROC_CATEGORY_ZS && k <= UTF8PROC_CATEGORY_ZP);
+  bool space =
+      (c >= 9 && c <= 13) || c == 0x85 || (k >= UTF8PROC_CATEGORY_ZS && k <= UTF8PROC_CATEGORY_ZP);
   return space ? CharacterKind::Space : CharacterKind::Other;
 }
 

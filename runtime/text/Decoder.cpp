@@ -33,9 +33,9 @@ void cleanUp(std::string &text) {
   if (text.find(' ') == std::string::npos)
     return;
   static constexpr std::pair<std::string_view, std::string_view> replacements[] = {
-      {" .", "."},     {" ?", "?"},     {" !", "!"},   {" ,", ","},
-      {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"}, {" do not", " don't"},
-      {" 's", "'s"},   {" 've", "'ve"}, {" 're", "'re"}};
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (const auto &[from, to] : replacements)
     replaceAll(text, from, to);
 }

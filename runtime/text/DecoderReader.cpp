@@ -30,9 +30,10 @@ void append(const TokenizerField &field, std::vector<DecoderStep> &steps) {
     steps.push_back(Ctc{field.string("pad_token", "<pad>"),
                         field.string("word_delimiter_token", "|"), field.boolean("cleanup", true)});
   else
-    field.fail("decoder \"{}\" is not supported, expected BPEDecoder, ByteFallback, ByteLevel, CTC, "
-               "Fuse, Metaspace, Replace, Sequence, Strip or WordPiece",
-               printable(type));
+    field.fail(
+        "decoder \"{}\" is not supported, expected BPEDecoder, ByteFallback, ByteLevel, CTC, "
+        "Fuse, Metaspace, Replace, Sequence, Strip or WordPiece",
+        printable(type));
 }
 
 std::vector<TemplatePart> readTemplate(const TokenizerField &parts, const TokenizerField &special) {

@@ -10,9 +10,8 @@ namespace {
 Vocabulary readVocabulary(const TokenizerField &field) {
   Vocabulary vocab;
   vocab.reserve(field.size());
-  field.items([&](const std::string &token, const TokenizerField &id) {
-    vocab.add(token, id.count());
-  });
+  field.items(
+      [&](const std::string &token, const TokenizerField &id) { vocab.add(token, id.count()); });
   return vocab;
 }
 

@@ -55,9 +55,9 @@ struct Prepend {
 /// Each byte becomes its character.
 struct BytesToCharacters {};
 
-using NormalizerStep = std::variant<BertNormalizer, StripSpace, StripAccents, UnicodeForm,
-                                    Lowercase, Nmt, Precompiled, Replace, Prepend,
-                                    BytesToCharacters>;
+using NormalizerStep =
+    std::variant<BertNormalizer, StripSpace, StripAccents, UnicodeForm, Lowercase, Nmt, Precompiled,
+                 Replace, Prepend, BytesToCharacters>;
 
 /// A text on its way: UTF-8.
 struct NormalizedText {

@@ -176,8 +176,8 @@ void step(const SplitBytes &bytes, Segments &segments) {
 void step(const Metaspace &space, Segments &segments) {
   const std::string &mark = space.replacement;
   rewrite(segments, [&](const Segment &item, std::string_view from, std::string &out) {
-    bool wanted = space.prepend == Metaspace::Always ||
-                  (space.prepend == Metaspace::First && item.atStart);
+    bool wanted =
+        space.prepend == Metaspace::Always || (space.prepend == Metaspace::First && item.atStart);
     if (wanted && from[0] != ' ' && from.substr(0, mark.size()) != mark)
       out += mark;
     for (size_t at = 0; at < from.size();) {

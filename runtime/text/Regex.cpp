@@ -40,9 +40,10 @@ Regex::Regex(const std::string &where, const std::string &pattern) : where(where
   int problem = 0;
   PCRE2_SIZE offset = 0;
   // Ruby's ^ and $ match at every line.
-  pcre2_code *compiled = pcre2_compile(
-      reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),
-      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &problem, &offset, nullptr);
+  pcre2_code *compiled =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &problem,
+                    &offset, nullptr);
   if (!compiled) {
     char buffer[256];
     fail("{}: regular expression \"{}\" is not supported: {}", where, printable(pattern),
@@ -54,9 +55,9 @@ Regex::Regex(const std::string &where, const std::string &pattern) : where(where
 
 bool Regex::find(std::string_view text, size_t from, size_t &begin, size_t &end) const {
   static thread_local Searcher searcher;
-  int found = pcre2_match(static_cast<pcre2_code *>(code.get()),
-                          reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                          PCRE2_NO_UTF_CHECK, searcher.data, searcher.context);
+  int found =
+      pcre2_match(static_cast<pcre2_code *>(code.get()), reinterpret_cast<PCRE2_SPTR>(text.data()),
+                  text.size(), from, PCRE2_NO_UTF_CHECK, searcher.data, searcher.context);
   if (found == PCRE2_ERROR_NOMATCH)
     return false;
   if (found < 0) {

@@ -79,10 +79,21 @@ private:
       unsupported("\\ at its end");
     char c = pattern[at + 1];
     at += 2;
-    std::string inside{c == 's' || c == 'S'   ? space
-                       : c == 'w' || c == 'W' ? word()
-                       : c == 'h' || c == 'H' ? hexDigit
-                                              : std::string_view()};
+    std::string inside;
+    switch (c | 0x20) { // the capital negates
+    case 's':
+      inside = space;
+      break;
+    case 'w':
+      inside = word();
+      break;
+    case 'd':
+      inside = category("Nd");
+      break;
+    case 'h':
+      inside = hexDigit;
+      break;
+    }
     std::string_view name = categoryName(c);
     if (!name.empty()) {
       inside = category(name);
@@ -99,8 +110,10 @@ private:
       out += formatted("[{}{}]", negated ? "^" : "", inside);
     else if (!negated)
       out += inside;
-    else if (c == 'S' || c == 'P')
-      out += c == 'S' ? "\\S" : formatted("\\P{{{}}}", name);
+    else if (c == 'P')
+      out += formatted("\\P{{{}}}", name);
+    else if (c == 'S' || c == 'D')
+      out += {'\\', c};
     else
       unsupported(formatted("\\{} in a class", c));
   }

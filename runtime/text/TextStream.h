@@ -26,7 +26,7 @@ private:
   bool skipSpecial;
   // How an id is decoded can depend on the one before it, so the last ones are kept.
   std::vector<int64_t> ids;
-  std::string told;      // the text of the first `toldIds` of them
+  std::string told; // the text of the first `toldIds` of them
   size_t toldIds = 0;
 };
 

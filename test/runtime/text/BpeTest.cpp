@@ -80,7 +80,8 @@ TEST(Bpe, WordsThatAreTokens) {
 }
 
 TEST(Bpe, CutsAtTheMark) {
-  Bpe bpe = model({"\u2581", "a", "\u2581a", "\u2581\u2581"}, {{"\u2581", "\u2581"}, {"\u2581", "a"}});
+  Bpe bpe =
+      model({"\u2581", "a", "\u2581a", "\u2581\u2581"}, {{"\u2581", "\u2581"}, {"\u2581", "a"}});
   bpe.finish(false);
   EXPECT_EQ(encode(bpe, "\u2581a\u2581a"), (Ids{2, 2}));
   EXPECT_EQ(encode(bpe, "\u2581\u2581\u2581a\u2581"), (Ids{3, 2, 0}));

@@ -57,7 +57,8 @@ std::string charsmap(const std::vector<std::pair<std::string, std::string>> &rul
   for (const auto &[key, text] : rules) {
     size_t node = 0;
     for (char c : key) {
-      auto [found, isNew] = nodes[node].next.try_emplace(static_cast<unsigned char>(c), nodes.size());
+      auto [found, isNew] =
+          nodes[node].next.try_emplace(static_cast<unsigned char>(c), nodes.size());
       node = found->second;
       if (isNew)
         nodes.emplace_back();
@@ -93,7 +94,7 @@ TEST(Normalizer, PrecompiledCharsmap) {
   EXPECT_EQ(normalized("a\tb\u200bc"), "a bc");
   EXPECT_EQ(normalized("e\u0301t\u00e9"), "\u00e9t\u00e9");
   EXPECT_EQ(normalized("\ufb01x"), "fix");
-  EXPECT_EQ(normalized("\ufb01\u0301"), "fi");             // a key that starts a cluster takes it all
+  EXPECT_EQ(normalized("\ufb01\u0301"), "fi"); // a key that starts a cluster takes it all
   EXPECT_EQ(normalized("\ufb01\u0301\u0301"), "fi\u0301\u0301"); // but not a long one
 }
 
@@ -118,8 +119,8 @@ TEST(Normalizer, DamagedCharsmaps) {
 TEST(Utf8, Validity) {
   for (const char *valid : {"", "a", "\u00e9", "\uffff", "\U0010ffff", "12345678\u00e9"})
     EXPECT_TRUE(isUtf8(valid)) << valid;
-  for (const char *bad : {"\x80", "\xC0\xAF", "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF",
-                          "12345678\xC3", "\xF0\x8F\xBF\xBF"})
+  for (const char *bad : {"\x80", "\xC0\xAF", "\xE2\x82", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+                          "\xFF", "12345678\xC3", "\xF0\x8F\xBF\xBF"})
     EXPECT_FALSE(isUtf8(bad)) << bad;
   std::string storage;
   EXPECT_EQ(validUtf8("a\xE2\x82z", storage), "a\uFFFDz");

@@ -51,9 +51,9 @@ TEST(PreTokenizer, HandWrittenPatternsAsThroughPcre2) {
       R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
-  const char *const parts[] = {"a",  "Bc", " ",  "  ",     "\n",     "\r", "\t", "1", "2345", "'",
-                               "'s", "'l", "L",  "\u00e9", "\u4e2d", "!",  ".",  "_", "\u3000",
-                               "re", "ve", "\u0301", "\u2167", "\u017f"};
+  const char *const parts[] = {"a",    "Bc", " ",      "  ", "\n", "\r",     "\t",     "1",
+                               "2345", "'",  "'s",     "'l", "L",  "\u00e9", "\u4e2d", "!",
+                               ".",    "_",  "\u3000", "re", "ve", "\u0301", "\u2167", "\u017f"};
   uint64_t state = 1;
   for (const char *pattern : patterns) {
     auto known = knownPattern(pattern);
@@ -78,17 +78,17 @@ TEST(PreTokenizer, RegularExpressionsOfOniguruma) {
   EXPECT_EQ(split(R"( ?[^(\s|[.,!])]+)", "a(b c,d"), (Texts{"a", "(", "b", " c", ",", "d"}));
   EXPECT_EQ(split(R"(\h+)", "beeg"), (Texts{"bee", "g"})); // hexadecimal digits
   EXPECT_EQ(split(R"(\w{,2})", "abc"), (Texts{"ab", "c"}));
-  EXPECT_EQ(split(R"(^b)", "a\nb"), (Texts{"a\n", "b"})); // at every line
+  EXPECT_EQ(split(R"(\d+|\p{Lu})", "a\u066112B"), (Texts{"a", "\u066112", "B"}));
+  EXPECT_EQ(split(R"(\p{L})", "!\u1c89"), (Texts{"!", "\u1c89"})); // newer than Unicode 14
+  EXPECT_EQ(split(R"(^b)", "a\nb"), (Texts{"a\n", "b"}));          // at every line
   expectContains(errorOf([&] { split(R"([a-z&&[^b]])", ""); }), {"t: regular", "&&"});
   expectContains(errorOf([&] { split("(a", ""); }), {"(a", "not supported", "parenthes"});
   expectContains(errorOf([&] { split("[a", ""); }), {"without ]"});
 }
 
 TEST(PreTokenizer, SpacesAsMarks) {
-  EXPECT_EQ(pieces(Metaspace{"\u2581"}, "a  b"),
-            (Texts{"\u2581a", "\u2581", "\u2581b"}));
-  EXPECT_EQ(pieces(Metaspace{"\u2581", Metaspace::Never, false}, "a b"),
-            (Texts{"a\u2581b"}));
+  EXPECT_EQ(pieces(Metaspace{"\u2581"}, "a  b"), (Texts{"\u2581a", "\u2581", "\u2581b"}));
+  EXPECT_EQ(pieces(Metaspace{"\u2581", Metaspace::Never, false}, "a b"), (Texts{"a\u2581b"}));
   EXPECT_EQ(pieces(Metaspace{"\u2581"}, " a"), (Texts{"\u2581a"}));
   Segments later{"a", {{0, 1, false}}, {}};
   PreTokenizer{{Metaspace{"\u2581", Metaspace::First}}}.apply(later);

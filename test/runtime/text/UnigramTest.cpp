@@ -1,5 +1,5 @@
-#include "runtime/text/ByteTrie.h"
 #include "runtime/text/Unigram.h"
+#include "runtime/text/ByteTrie.h"
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,15 @@ Ids encode(const Unigram &unigram, const std::string &text) {
 }
 
 TEST(Unigram, TheLikeliestPieces) {
-  Unigram unigram = model({{"<unk>", 0}, {"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}, {"cd", 1}, {"ab", 2},
-                           {"abc", 5}, {"abcd", 10}});
+  Unigram unigram = model({{"<unk>", 0},
+                           {"a", 0},
+                           {"b", 0},
+                           {"c", 0},
+                           {"d", 0},
+                           {"cd", 1},
+                           {"ab", 2},
+                           {"abc", 5},
+                           {"abcd", 10}});
   unigram.finish();
   EXPECT_EQ(encode(unigram, "abcdacd"), (Ids{8, 1, 5}));
   EXPECT_EQ(encode(unigram, "abcdacdxx"), (Ids{8, 1, 5, 0})); // unknown ones in a row are one
