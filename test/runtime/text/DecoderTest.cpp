@@ -61,6 +61,20 @@ TEST(TextStream, TellsWholeCharacters) {
   EXPECT_EQ(stream.add(4), "b");
 }
 
+TEST(TextStream, CharactersAcrossAllTokens) {
+  nlohmann::json json = {{"model",
+                          {{"type", "BPE"},
+                           {"vocab", {{"\u00c3", 0}, {"\u00a9\u00c3", 1}, {"\u00a9", 2}}},
+                           {"merges", nlohmann::json::array()}}},
+                         {"decoder", {{"type", "ByteLevel"}}}};
+  Tokenizer tokenizer = Tokenizer::parse("t", json.dump());
+  TextStream stream(tokenizer);
+  EXPECT_EQ(stream.add(0), "");
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(stream.add(1), "\u00e9");
+  EXPECT_EQ(stream.add(2), "\u00e9");
+}
+
 TEST(TextStream, SpacesBetweenWords) {
   auto json = nlohmann::json::parse(R"({
     "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["▁a", -1], ["b", -1]]},
