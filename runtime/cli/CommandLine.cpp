@@ -28,6 +28,7 @@ Examples:
   {0} run --weights model.safetensors --inputs in.safetensors --outputs out.safetensors
   {0} run -w CKPT_DIR --inputs input_ids=ids.npy --outputs last_hidden_state=hidden.npy
   {0} run -w CKPT_DIR --packed-weights model.packed -i in.safetensors -o out.safetensors
+  {0} generate -w CKPT_DIR --prompt "Once upon a time" --max-new-tokens 100
   {0} embed -w CKPT_DIR --text "A first sentence." --text "Another one."
   {0} bench -w CKPT_DIR --shape 8x128
   {0} SUBCOMMAND --help)";

@@ -55,8 +55,8 @@ TEST_F(Cli, HelpVersionAndUsage) {
             formatted("transformer-mlir {}\nmodule made by by hand\n", version));
   expectContains(version, {"0.1.0 (commit "});
   EXPECT_EQ(runWith({"run", "--help"}).code, 0);
-  expectError(runWith({}), {"no subcommand", "run, embed, bench, info, tokenize"});
-  expectError(runWith({"--threads", "2"}), {"no subcommand", "run, embed, bench, info, tokenize"});
+  expectError(runWith({}), {"no subcommand", "run, generate, embed, bench, info, tokenize"});
+  expectError(runWith({"--threads", "2"}), {"no subcommand", "run, generate, embed, bench, info, tokenize"});
   expectError(runWith({"train"}), {"unknown subcommand \"train\""});
   expectError(runWith({"info", "--nonsense"}), {"--nonsense"});
   expectError(runWith({"info", "--threads", "0"}), {"--threads"});

@@ -1,26 +1,12 @@
-//===- TextStream.h - text as its tokens come -------------------*- C++ -*-===//
-#ifndef TRANSFORMER_RUNTIME_TEXTSTREAM_H
-#define TRANSFORMER_RUNTIME_TEXTSTREAM_H
+//===- StopStringFilter.h - text up to a stop string ------------*- C++ -*-===//
+#ifndef TRANSFORMER_RUNTIME_STOPSTRINGFILTER_H
+#define TRANSFORMER_RUNTIME_STOPSTRINGFILTER_H
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace transformer::runtime {
-
-/// Makes whole characters of bytes that come in pieces: a token may end within a character.
-class Utf8Stream {
-public:
-  /// The characters that are complete with these bytes; of each maximal sequence that is no UTF-8
-  /// one U+FFFD.
-  std::string put(std::string_view bytes);
-
-  /// U+FFFD when the last character is not complete. The stream is as new.
-  std::string finish();
-
-private:
-  std::string pending; // the beginning of a character
-};
 
 /// Holds text back as long as it may become a stop string.
 class StopStringFilter {
@@ -45,4 +31,4 @@ private:
 
 } // namespace transformer::runtime
 
-#endif // TRANSFORMER_RUNTIME_TEXTSTREAM_H
+#endif // TRANSFORMER_RUNTIME_STOPSTRINGFILTER_H

@@ -1,0 +1,146 @@
+//===- Generate.cpp - the subcommand generate -----------------------------===//
+#include "runtime/base/Error.h"
+#include "runtime/cli/Session.h"
+#include "runtime/files/TensorFiles.h"
+#include "runtime/generate/Generator.h"
+#include "runtime/generate/PromptBatch.h"
+#include "runtime/generate/StopStringFilter.h"
+#include "runtime/text/TextStream.h"
+
+namespace transformer::runtime {
+namespace {
+
+/// A field of generation_config.json that the command line sets.
+struct Field {
+  const char *option, *name, *help;
+  enum { Integer, Number, Flag } kind;
+};
+
+constexpr Field fields[] = {
+    {"--max-new-tokens", "max_new_tokens", "Tokens to generate at most", Field::Integer},
+    {"--num-beams", "num_beams", "Beam search with so many beams", Field::Integer},
+    {"--num-return-sequences", "num_return_sequences", "Sequences a prompt", Field::Integer},
+    {"--length-penalty", "length_penalty", "Beams: scores are divided by length to this power",
+     Field::Number},
+    {"--do-sample", "do_sample", "Draw tokens by their probabilities", Field::Flag},
+    {"--temperature", "temperature", "Sampling: scores are divided by it", Field::Number},
+    {"--top-k", "top_k", "Sampling: of the K most likely tokens; 0: of all", Field::Integer},
+    {"--top-p", "top_p", "Sampling: of the most likely tokens that have this probability together",
+     Field::Number},
+    {"--seed", "seed", "Sampling: the seed of the random numbers", Field::Integer},
+    {"--repetition-penalty", "repetition_penalty", "Divides the scores of tokens that were there",
+     Field::Number},
+    {"--no-repeat-ngram-size", "no_repeat_ngram_size", "No so many tokens come twice",
+     Field::Integer},
+};
+
+struct GenerateOptions {
+  std::vector<std::string> inputs, outputs;
+  std::string prompt;
+  std::map<const Field *, Json> given;
+};
+
+GenerationConfig readConfig(const Session &session, const GenerateOptions &options) {
+  GenerationConfig config;
+  if (!session.weights.empty())
+    config = GenerationConfig::open(session.openWeights().folder());
+  for (const auto &[field, value] : options.given)
+    config.set(field->option, field->name, value);
+  return config;
+}
+
+/// The text that follows a prompt, as it comes; with beams or more than one sequence at the end.
+void generateText(const Session &session, const GenerateOptions &options) {
+  GenerationConfig config = readConfig(session, options);
+  Tokenizer tokenizer = session.openTokenizer();
+  Prompt prompt;
+  prompt.tokens = tokenizer.encode(options.prompt).ids;
+  prompt.source = prompt.tokens;
+  Program program = session.openProgram();
+  TokenBytes bytes = [&](int64_t id) -> std::string_view {
+    const std::string *token = tokenizer.token(id, /*skipSpecial=*/false);
+    return token ? std::string_view(*token) : std::string_view();
+  };
+  Generator generator(program, config, bytes);
+  if (config.numBeams > 1 || config.numReturnSequences > 1) {
+    std::vector<std::vector<Hypothesis>> results = generator.generate({&prompt, 1});
+    for (const Hypothesis &found : results[0])
+      writeOut(tokenizer.decode({found.tokens.begin() + std::ptrdiff_t(prompt.tokens.size()),
+                                 found.tokens.end()}) +
+               "\n");
+    return;
+  }
+  TextStream text(tokenizer);
+  StopStringFilter filter(config.stopStrings);
+  generator.generate({&prompt, 1}, [&](int64_t, int64_t, int64_t token) {
+    writeOut(filter.put(text.add(token)));
+  });
+  writeOut(filter.put(text.finish()) + filter.finish() + "\n");
+}
+
+void generateTensors(const Session &session, const GenerateOptions &options) {
+  checkOutputSpecs(options.outputs, {"sequences"});
+  GenerationConfig config = readConfig(session, options);
+  PromptBatch batch(readTensors(options.inputs), config);
+  Program program = session.openProgram();
+  config = batch.withNewTokens(config, Generator::maxPositions(program));
+  Generator generator(program, config);
+  TensorMap outputs;
+  outputs["sequences"] = batch.sequences(generator.generate(batch.prompts()), config.fillToken());
+  writeTensors(options.outputs, outputs);
+}
+
+void generate(const Session &session, const GenerateOptions &options) {
+  bool tensors = !options.inputs.empty();
+  if (tensors == !options.prompt.empty())
+    fail("expected one of --prompt TEXT and --inputs FILE --outputs FILE\ntry {} generate --help",
+         session.name);
+  if (tensors == options.outputs.empty())
+    fail("--outputs {}\ntry {} generate --help",
+         tensors ? "is required with --inputs" : "goes with --inputs only", session.name);
+  tensors ? generateTensors(session, options) : generateText(session, options);
+}
+
+void addField(CLI::App &command, const Field &field, GenerateOptions &options) {
+  switch (field.kind) {
+  case Field::Integer:
+    command.add_option_function<int64_t>(
+        field.option, [&](int64_t value) { options.given[&field] = value; }, field.help);
+    break;
+  case Field::Number:
+    command.add_option_function<double>(
+        field.option, [&](double value) { options.given[&field] = value; }, field.help);
+    break;
+  case Field::Flag:
+    command.add_flag_callback(
+        field.option, [&] { options.given[&field] = true; }, field.help);
+    break;
+  }
+}
+
+} // namespace
+
+void addGenerate(CLI::App &app, Session &session) {
+  CLI::App *command = app.add_subcommand(
+      "generate", "Continue prompts, a text or tokens; what is not given here is taken from the "
+                  "generation_config.json beside the weights");
+  auto options = std::make_shared<GenerateOptions>();
+  addWeights(*command, session);
+  addTokenizer(*command, session);
+  command->add_option("--prompt", options->prompt, "A text; what follows it is printed");
+  command
+      ->add_option("--inputs,-i", options->inputs,
+                   "input_ids and attention_mask: a safetensors file, or NAME=FILE.npy")
+      ->take_all();
+  command
+      ->add_option("--outputs,-o", options->outputs,
+                   "sequences, prompts included: a safetensors file, or sequences=FILE.npy")
+      ->take_all();
+  for (const Field &field : fields)
+    addField(*command, field, *options);
+  command->callback([&session, options] {
+    session.command = [&session, options] { generate(session, *options); };
+  });
+}
+
+} // namespace transformer::runtime

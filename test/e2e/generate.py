@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""`generate` beside transformers' generate(): the same sequences, for batches with padding, of greedy search, beams
+and what changes scores; and what does not depend on the batch."""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+from harness import GOLDEN, Report, compile_program, execute, why_not_clean_error
+from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer, decoders, models
+
+SEARCHES = {
+    "greedy": {},
+    "greedy, penalties": {"repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
+    "beams": {"num_beams": 4},
+    "beams, length penalty, all of them": {"num_beams": 3, "length_penalty": 1.7, "num_return_sequences": 3},
+    "beams, penalties": {"num_beams": 5, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
+}
+LENGTHS, NEW = (5, 1, 70, 64), 72
+
+
+def words(options: dict[str, object]) -> list[str]:
+    return [word for name, value in options.items() for word in ("--" + name.replace("_", "-"), str(value))]
+
+
+class Case:
+    """A golden case's program, and the model in float64."""
+
+    def __init__(self, name: str, compiler: Path, folder: Path) -> None:
+        self.source, self.folder, self.program = GOLDEN / name, folder, folder / "program"
+        compile_program(compiler, self.source, self.program)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(self.source, dtype=torch.float64).eval()
+        config = self.model.config
+        limit = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 10**6
+        self.new = min(NEW, limit // 2)
+        self.lengths = [min(n, limit - self.new) for n in LENGTHS]
+        self.vocabulary = config.vocab_size
+
+    def generate(self, ids: np.ndarray, mask: np.ndarray | None, options: dict[str, object]) -> np.ndarray:
+        files = [self.folder / "in.safetensors", self.folder / "out.safetensors"]
+        save_file({"input_ids": ids} | ({} if mask is None else {"attention_mask": mask}), files[0])
+        command = [self.program, "generate", "-w", self.source, "-i", files[0], "-o", files[1]]
+        done = execute([*command, "--max-new-tokens", str(self.new), *words(options)])
+        if done.code != 0:
+            raise RuntimeError(f"exit code {done.code}: {done.complaint()}")
+        return load_file(files[1])["sequences"]
+
+    def expected(self, ids: np.ndarray, mask: np.ndarray, options: dict[str, object]) -> np.ndarray:
+        with torch.no_grad():
+            return self.model.generate(
+                torch.from_numpy(ids), attention_mask=torch.from_numpy(mask), max_new_tokens=self.new,
+                pad_token_id=self.fill(), **options,
+            ).numpy()  # fmt: skip
+
+    def fill(self) -> int:
+        config = self.model.generation_config
+        eos = config.eos_token_id
+        first = eos[0] if isinstance(eos, list) else eos
+        return next(token for token in (config.pad_token_id, first, 0) if token is not None)
+
+
+def left_padded(prompts: list[np.ndarray], fill: int) -> tuple[np.ndarray, np.ndarray]:
+    longest = max(map(len, prompts))
+    ids, mask = np.full((len(prompts), longest), fill), np.zeros((len(prompts), longest), np.int64)
+    for row, prompt in enumerate(prompts):
+        ids[row, longest - len(prompt) :], mask[row, longest - len(prompt) :] = prompt, 1
+    return ids, mask
+
+
+def differs(found: np.ndarray, expected: np.ndarray) -> str | None:
+    if found.shape != expected.shape:
+        return f"expected {expected.shape}, found {found.shape}"
+    if (wrong := np.argwhere(found != expected)).size:
+        row, column = wrong[0]
+        return f"row {row}, column {column}: expected {expected[row, column]}, found {found[row, column]}"
+    return None
+
+
+def check(case: Case, name: str, report: Report) -> None:
+    random = np.random.default_rng(11)
+    prompts = [random.integers(0, case.vocabulary, n) for n in case.lengths]
+    for search, options in SEARCHES.items():
+        # A row at a time where transformers takes padding for more: its penalties for tokens that were there; and
+        # its BLOOM in float64 makes NaN of it.
+        alone = case.model.config.model_type == "bloom" or "repetition_penalty" in options or "no_repeat_ngram_size" in options
+        batches = [[prompt] for prompt in prompts] if alone else [prompts]
+        problem = None
+        for batch in batches:
+            ids, mask = left_padded(batch, case.fill())
+            problem = problem or differs(case.generate(ids, mask, options), case.expected(ids, mask, options))
+        report.add(f"{name}, {search}", problem)
+    sampled = {"do_sample": None, "temperature": 1.5, "top_k": 20, "seed": 5}
+    options = [word for word in words(sampled) if word != "None"]
+    report.add(f"{name}, samples of a batch", samples(case, prompts, options))
+
+
+def text_problem(case: Case) -> str | None:
+    """--prompt with a tokenizer of single characters, with options and with generation_config.json."""
+    tokenizer = Tokenizer(models.BPE({chr(0xE0 + i): i for i in range(case.vocabulary)}, []))
+    tokenizer.decoder = decoders.Fuse()
+    tokenizer.save(str(case.folder / "tokenizer.json"))
+    prompt = tokenizer.decode(list(range(3, 9)))
+    ids = np.array([tokenizer.encode(prompt).ids])
+    expected = tokenizer.decode(case.expected(ids, np.ones_like(ids), {})[0, ids.shape[1] :])
+    command = [case.program, "generate", "-w", case.source, "--tokenizer", case.folder / "tokenizer.json"]
+    done = execute([*command, "--prompt", prompt, "--max-new-tokens", str(case.new)])
+    if done.code != 0 or done.stdout != expected + "\n":
+        return f"expected {expected!r}, found {done.stdout!r}; {done.complaint()}"
+    # All from the weights' folder.
+    stop = expected[4:6]
+    shutil.copy(case.source / "model.safetensors", case.folder)
+    settings = {"max_new_tokens": case.new, "stop_strings": [stop]}
+    (case.folder / "generation_config.json").write_text(json.dumps(settings))
+    done = execute([case.program, "generate", "-w", case.folder, "--prompt", prompt])
+    if done.code != 0 or done.stdout != expected[: expected.index(stop)] + "\n":
+        return f"stop string {stop!r}: expected {expected!r}, found {done.stdout!r}; {done.complaint()}"
+    return None
+
+
+def samples(case: Case, prompts: list[np.ndarray], options: list[str]) -> str | None:
+    """A row's draws are those it has in any other batch where it has the same place."""
+    files = [case.folder / "in.safetensors", case.folder / "out.safetensors"]
+    found = []
+    for batch in (prompts, prompts[:2], prompts[:2]):
+        ids, mask = left_padded(batch, case.fill())
+        save_file({"input_ids": ids, "attention_mask": mask}, files[0])
+        command = [case.program, "generate", "-w", case.source, "-i", files[0], "-o", files[1]]
+        done = execute([*command, "--max-new-tokens", str(case.new), *options])
+        if done.code != 0:
+            return f"exit code {done.code}: {done.complaint()}"
+        found.append([row[ids.shape[1] :] for row in load_file(files[1])["sequences"]])
+    if any(differs(found[1][row][None], found[2][row][None]) for row in range(2)):
+        return "two runs with one seed differ"
+    if any(differs(found[1][row][None], found[0][row][None, : len(found[1][row])]) for row in range(2)):
+        return "a row's draws depend on the batch"
+    if len({tuple(row[:8]) for row in found[0]}) != len(prompts):
+        return "rows have the same draws"
+    return None
+
+
+BAD = {
+    "a token that is none": ({"input_ids": [[10**6]]}, [], ("input_ids", "1000000")),
+    "no token": ({"input_ids": [[1]], "attention_mask": [[0]]}, [], ("attention_mask", "only padding")),
+    "a mask of another shape": ({"input_ids": [[1, 2]], "attention_mask": [[1]]}, [], ("attention_mask", r"\[1, 2\]")),
+    "an unknown input": ({"ids": [[1]]}, [], ("ids", "input_ids")),
+    "too many tokens": ({"input_ids": [[1]]}, ["--max-new-tokens", "100000"], ("prompt 1", "positions")),
+    "no beams": ({"input_ids": [[1]]}, ["--num-beams", "0"], ("num_beams|num-beams",)),
+    "a temperature of 0": ({"input_ids": [[1]]}, ["--do-sample", "--temperature", "0"], ("temperature",)),
+}
+
+
+def check_bad_input(case: Case, name: str, report: Report) -> None:
+    for problem, (inputs, options, said) in BAD.items():
+        out = case.folder / "none.safetensors"
+        save_file({key: np.array(value) for key, value in inputs.items()}, case.folder / "bad.safetensors")
+        command = [case.program, "generate", "-w", case.source, "-i", case.folder / "bad.safetensors", "-o", out]
+        reason = why_not_clean_error(execute([*command, *options]), said)
+        report.add(f"{name}: {problem}", reason or ("wrote a file" if out.exists() else None))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    parser.add_argument("cases", nargs="+", help="golden cases")
+    options = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    report = Report()
+    for index, name in enumerate(options.cases):
+        with tempfile.TemporaryDirectory() as folder:
+            case = Case(name, options.compile, Path(folder))
+            check(case, name, report)
+            if index == 0:
+                check_bad_input(case, name, report)
+                report.add(f"{name}, text", text_problem(case))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
