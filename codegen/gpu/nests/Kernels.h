@@ -19,6 +19,8 @@ void emitKernel(Loops &b, kernel::FirstTokenOp op);
 void emitKernel(Loops &b, kernel::EmbeddingOp op);
 void emitKernel(Loops &b, kernel::LayerNormOp op);
 void emitKernel(Loops &b, kernel::AttentionOp op);
+void emitKernel(Loops &b, kernel::PagedAttentionOp op);
+void emitKernel(Loops &b, kernel::AppendPagesOp op);
 void emitKernel(Loops &b, kernel::SinusoidalTableOp op);
 void emitKernel(Loops &b, kernel::RotaryTableOp op);
 void emitKernel(Loops &b, kernel::RotaryEmbeddingOp op);

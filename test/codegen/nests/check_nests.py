@@ -295,6 +295,8 @@ BIAS = 41  # columns of a table of biases
 
 
 class Attention:
+    text = staticmethod(attention_text)
+
     def __init__(self, heads, groups, dim, scale, causal=False, window=0, cross=False, factor=False, bias=None):
         self.heads, self.groups, self.dim, self.causal, self.window, self.cross = heads, groups, dim, causal, window, cross
         self.stride = (heads + 2 * groups) * dim + 3
@@ -302,9 +304,9 @@ class Attention:
         options = ", ".join(["causal"] * causal + [f"window = {window}"] * bool(window))
         self.sums = window > 0 or bias is not None
         self.slopes = bias == "slopes"
-        self.bias = np.abs(normal(heads)) * np.float32(0.1) if self.slopes else normal(heads, BIAS)
+        self.bias = np.abs(normal(heads)) * np.float32(0.1) if self.slopes or self.text is paged_text else normal(heads, BIAS)
         self.biased = bias is not None
-        self.function = nests.build(attention_text(heads, groups, dim, options, cross, factor, bias, self.stride, scale), arch)["a"]
+        self.function = nests.build(self.text(heads, groups, dim, options, cross, factor, bias, self.stride, scale), arch)["a"]
 
     def rows(self, count):
         """Rows with 3 columns of garbage behind q, k and v."""
@@ -426,8 +428,64 @@ def chunk_of(attention):
     return attention.chunked
 
 
+PAGE = 64  # positions
+
+
+def paged_text(heads, groups, dim, options, cross, factor, bias, stride, scale):
+    strided = f"strided<[{stride}, 1], offset: ?>"
+    q, kv = f"memref<?x{heads * dim}xf32, {strided}>", f"memref<?x{groups * dim}xf32, {strided}>"
+    out, cache = f"memref<?x{heads * dim}xf32>", f"memref<?x{2 * PAGE}x{groups * dim}xf32>"
+    slopes, where = f"memref<{heads}xf32>", "memref<?xindex>, memref<?x?xi64>, memref<?xi64>"
+    return f"""
+func.func @a(%q: {q}, %k: {kv}, %v: {kv}, %cq: memref<?xindex>, %ck: memref<?xindex>, %f: f32, %b: {slopes}, %o: {out}, %cache: {cache}, %t: memref<?x?xi64>, %l: memref<?xi64>) {{
+  transformer_kernel.append_pages ins(%k, %v, %ck, %t, %l) outs(%cache) {{num_heads = {groups} : i64}} : ({kv}, {kv}, {where}, {cache}) -> ()
+  transformer_kernel.paged_attention ins(%q, %cache, %cq, %t, %l {", scale_factor %f" if factor else ""}) {"position_bias(%b)" if bias else ""} outs(%o)
+    options<{options}> {{num_heads = {heads} : i64, num_kv_heads = {groups} : i64, scale = {scale} : f64}}
+    : ({q}, {cache}, {where}, {"f32, " * factor}{f"{slopes}, " if bias else ""}{out}) -> ()
+  return
+}}"""
+
+
+class PagedAttention(Attention):
+    """Keys and values come in two calls into pages that lie anywhere."""
+
+    text = staticmethod(paged_text)
+
+    def __call__(self, rows, memory, query_lengths, key_lengths):
+        counts = [-(-n // PAGE) for n in key_lengths]
+        table = np.full((len(counts), max(counts) + 1), -1)
+        free = random.permutation(sum(counts) + 2)
+        for row, count in zip(table, counts):
+            row[:count], free = free[:count], free[count:]
+        cache = garbage(sum(counts) + 2, 2 * PAGE, self.groups * self.dim)
+        before = [n // 3 for n in key_lengths]
+        ck = offsets(key_lengths)
+        first = np.concatenate([np.arange(c, c + n) for c, n in zip(ck, before)]).astype(int)
+        rest = np.setdiff1d(np.arange(len(memory)), first)
+        empty, none = [0] * len(counts), garbage(0, self.heads * self.dim)
+        self.step(rows[:0], memory[first], empty, before, before, cache, table, none)
+        out = garbage(len(rows), self.heads * self.dim)
+        new = [n - b for n, b in zip(key_lengths, before)]
+        self.step(rows, memory[rest], query_lengths, new, key_lengths, cache, table, out)
+        return out
+
+    def step(self, rows, memory, queries, new, lengths, cache, table, out):
+        q = self.columns(rows)[0]
+        k, v = self.columns(memory)[1:]
+        nests.call(self.function, q, k, v, offsets(queries), offsets(new), self.factor, self.bias, out, cache, table, np.array(lengths))
+
+
+def check_pages():
+    shapes = [(2, 1, 5, 0.4, {}), (4, 2, 16, -0.25, {"window": 70}), (3, 3, 12, 0.3, {"bias": "slopes"}), (2, 2, 64, 0.125, {})]
+    for i, (heads, groups, dim, scale, settings) in enumerate(shapes):
+        attention = PagedAttention(heads, groups, dim, scale, causal=True, cross=True, factor=i % 2 == 1, **settings)
+        attention.sums = False
+        for queries in ([1], [7, 0, 3, 16, 17, 1], [66, 5, 131], [64, 300, 9, 2]):
+            check_lengths(attention, f"paged attention {heads}/{groups}x{dim} {settings}", queries)
+
+
 # Those that have their own layout or results on a CPU are no others'.
-parts = (check_packing, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary, check_attention)
+parts = (check_packing, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary, check_attention, check_pages)
 if not gpu:
     parts += (check_weights,)
 for part in parts:
