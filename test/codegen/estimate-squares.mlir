@@ -116,3 +116,20 @@ func.func @others(%g: tensor<8xf32>, %a: tensor<4x8xf32>, %b: tensor<12x8xf32>, 
   %4 = transformer.linear %3, %o out_in : tensor<?x16xf32>, tensor<8x16xf32> -> tensor<?x8xf32>
   return %4 : tensor<?x8xf32>
 }
+
+// -----
+
+// Values that heads share are as wide as themselves, not as the result: nothing is known of it.
+// CHECK-LABEL: func.func @grouped_heads(
+// CHECK: %[[A:.*]] = transformer_kernel.attention
+// CHECK-NOT: transformer_cpu.estimated %[[A]]
+// CHECK: linalg.matmul {{.*}} ins(%[[A]],
+func.func @grouped_heads(%x: tensor<?x8xf32>, %s: !transformer.sequences, %g: tensor<8xf32>, %b: tensor<8xf32>, %q: tensor<8x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %o: tensor<8x8xf32>) -> tensor<?x8xf32> {
+  %0 = transformer.layer_norm %x, %g, %b norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
+  %1 = transformer.linear %0, %q out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %2 = transformer.linear %0, %k out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %3 = transformer.linear %0, %v out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %4 = transformer.attention %1, %2, %3 sequences(%s, %s) {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
+  %5 = transformer.linear %4, %o out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  return %5 : tensor<?x8xf32>
+}

@@ -68,8 +68,9 @@ private:
         .Case([&](linalg::GenericOp op) { return ofElementwise(op); })
         .Case([&](tensor::ExtractSliceOp op) { return ofColumns(op); })
         .Case([&](tensor::CastOp op) { return momentsOf(op.getSource()); })
-        .Case([&](kernel::AttentionOp op) {
-          return rows == op->getResult(0) ? momentsOf(op.getV()) : Moments();
+        .Case([&](kernel::AttentionOp op) { // values of grouped heads are repeated: not known
+          bool same = rows == op->getResult(0) && op.getNumHeads() == op.getNumKvHeads();
+          return same ? momentsOf(op.getV()) : Moments();
         })
         .Case([&](kernel::FirstTokenOp op) { return momentsOf(op.getX()); })
         .Case([](cpu::EstimatedOp op) { return Moments{op.getSquares(), {}}; })
