@@ -112,8 +112,7 @@ void addField(CLI::App &command, const Field &field, GenerateOptions &options) {
         field.option, [&](double value) { options.given[&field] = value; }, field.help);
     break;
   case Field::Flag:
-    command.add_flag_callback(
-        field.option, [&] { options.given[&field] = true; }, field.help);
+    command.add_flag_callback(field.option, [&] { options.given[&field] = true; }, field.help);
     break;
   }
 }

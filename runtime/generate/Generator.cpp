@@ -77,8 +77,8 @@ private:
 } // namespace
 
 Generator::Generator(Program &program, GenerationConfig config, TokenBytes bytes)
-    : program(program), entry(findStep(program.module())),
-      processors(config, vocabularyOf(entry)), stopping(config, std::move(bytes)) {}
+    : program(program), entry(findStep(program.module())), processors(config, vocabularyOf(entry)),
+      stopping(config, std::move(bytes)) {}
 
 std::optional<int64_t> Generator::maxPositions(const Program &program) {
   const InputInfo *places = findStep(program.module()).findInput("position_ids");

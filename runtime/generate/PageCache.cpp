@@ -106,8 +106,8 @@ void PageCache::copyPage(int64_t from, int64_t to) {
   for (size_t index : states) {
     Tensor &tensor = tensors.tensor(index);
     size_t bytes = size_t(tensor.bytes()) / users.size();
-    std::memcpy(tensor.data<char>() + size_t(to) * bytes, tensor.data<char>() + size_t(from) * bytes,
-                bytes);
+    std::memcpy(tensor.data<char>() + size_t(to) * bytes,
+                tensor.data<char>() + size_t(from) * bytes, bytes);
   }
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 std::vector<int64_t> integers(const std::string &name, const Tensor &tensor) {
   std::vector<int64_t> values(size_t(tensor.count()));
-  if (isFloat(tensor.dtype()) || convertToInt64(tensor.dtype(), tensor.data<char>(), values.data(),
-                                                tensor.count()) >= 0)
+  if (isFloat(tensor.dtype()) ||
+      convertToInt64(tensor.dtype(), tensor.data<char>(), values.data(), tensor.count()) >= 0)
     fail("{}: expected integers, found {}", name, safetensorsName(tensor.dtype()));
   return values;
 }
@@ -45,8 +45,8 @@ PromptBatch::PromptBatch(TensorMap inputs, const GenerationConfig &config) {
          shapeText(masked->second.shape()));
   ids = integers("input_ids", given->second);
   length = shape[1];
-  std::vector<int64_t> mask = masked == inputs.end() ? maskOf(ids, config)
-                                                     : integers("attention_mask", masked->second);
+  std::vector<int64_t> mask =
+      masked == inputs.end() ? maskOf(ids, config) : integers("attention_mask", masked->second);
   for (size_t row = 0; row < size_t(shape[0]); ++row) {
     Prompt prompt;
     for (size_t at = row * size_t(length); at < (row + 1) * size_t(length); ++at) {

@@ -6,9 +6,12 @@ with its weights and inputs.
 """
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
@@ -18,10 +21,10 @@ from random_programs import random_program, write_data  # noqa: E402
 ARCHS = ("native", "native/winograd", "x86-64-v2")
 
 
-def check(verify: Path, seed: int, folder: Path) -> str | None:
+def check(verify: Path, scratch: Path, seed: int) -> str | None:
     """What is wrong with the program of a seed."""
-    program = random_program(seed)
-    folder.mkdir(parents=True, exist_ok=True)
+    program, folder = random_program(seed), scratch / str(seed)
+    folder.mkdir()
     (folder / "program.mlir").write_text(program.text())
     write_data(program, seed, folder)
     for entry in program.entries:
@@ -40,13 +43,12 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="where programs that fail are kept")
     options = parser.parse_args()
     report = Report()
-    with tempfile.TemporaryDirectory() as scratch:
-        for seed in range(options.first, options.first + options.count):
-            folder = Path(scratch) / str(seed)
-            reason = check(options.verify.resolve(), seed, folder)
+    seeds = range(options.first, options.first + options.count)
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
+        for seed, reason in zip(seeds, pool.map(partial(check, options.verify.resolve(), Path(scratch)), seeds)):
             report.add(f"programs/{seed}", reason)
             if reason and options.keep:
-                shutil.copytree(folder, options.keep / str(seed), dirs_exist_ok=True)
+                shutil.copytree(Path(scratch) / str(seed), options.keep / str(seed), dirs_exist_ok=True)
     return report.finish()
 
 

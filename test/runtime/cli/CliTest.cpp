@@ -56,7 +56,8 @@ TEST_F(Cli, HelpVersionAndUsage) {
   expectContains(version, {"0.1.0 (commit "});
   EXPECT_EQ(runWith({"run", "--help"}).code, 0);
   expectError(runWith({}), {"no subcommand", "run, generate, embed, bench, info, tokenize"});
-  expectError(runWith({"--threads", "2"}), {"no subcommand", "run, generate, embed, bench, info, tokenize"});
+  expectError(runWith({"--threads", "2"}),
+              {"no subcommand", "run, generate, embed, bench, info, tokenize"});
   expectError(runWith({"train"}), {"unknown subcommand \"train\""});
   expectError(runWith({"info", "--nonsense"}), {"--nonsense"});
   expectError(runWith({"info", "--threads", "0"}), {"--threads"});

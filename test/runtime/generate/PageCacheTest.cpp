@@ -7,11 +7,12 @@ namespace {
 
 /// Two layers, pages of two positions and width 1.
 Description describe(int64_t secondRows = 4) {
-  return parseDescription("test", formatted(R"({{"parameters": [], "slots": [],
+  return parseDescription("test",
+                          formatted(R"({{"parameters": [], "slots": [],
     "states": [{{"name": "cache.0", "dtype": "f32", "shape": ["pages", 4, 1]}},
                {{"name": "cache.1", "dtype": "f32", "shape": ["pages", {}, 1]}}],
     "entries": [{{"name": "step", "function": 0, "states": [0, 1], "inputs": [], "outputs": []}}]}})",
-                                            secondRows),
+                                    secondRows),
                           1);
 }
 
