@@ -7,6 +7,7 @@
 #include "runtime/cli/StateOptions.h"
 #include "runtime/execute/ThreadPool.h"
 #include "runtime/files/TensorFiles.h"
+#include "runtime/profile/BenchGeneration.h"
 
 #include <cstdio>
 
@@ -17,6 +18,7 @@ struct BenchOptions {
   std::string shape, entry = "forward", jsonPath;
   std::vector<int64_t> lengths;
   std::vector<std::string> inputs;
+  int64_t newTokens = 0;
   int repeat = 10;
   bool json = false;
   StateOptions state;
@@ -33,28 +35,8 @@ std::vector<int64_t> parseShape(const std::string &text) {
   return std::vector<int64_t>(static_cast<size_t>(rows), columns);
 }
 
-void runBench(const Session &session, const BenchOptions &options) {
-  const EntryInfo &entry = session.module->entry(options.entry);
-  int ways = !options.shape.empty() + !options.lengths.empty() + !options.inputs.empty();
-  if (ways > 1)
-    fail("give one of --shape, --lengths and --inputs");
-  if (!options.jsonPath.empty())
-    checkFolder(options.jsonPath);
-  TensorMap inputs;
-  if (!options.inputs.empty())
-    inputs = readTensors(options.inputs);
-  else
-    inputs = randomInputs(entry, options.lengths.empty()
-                                     ? parseShape(options.shape.empty() ? "1x128" : options.shape)
-                                     : options.lengths);
-  State state = openState(*session.module, entry, options.state);
-  Program program = session.openProgram();
-  Call call = program.prepare(options.entry, std::move(inputs), &state);
-  BenchResult result = bench(program, call, options.repeat);
-  std::string object = formatted(
-      "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
-      "\"flops\": {:.0f}, \"gflops\": {:.3f}}}\n",
-      result.medianMs, result.minMs, result.maxMs, result.tokens, result.flops, result.gflops);
+/// A JSON object to where --json says, else text.
+void report(const BenchOptions &options, const std::string &object, const std::string &text) {
   if (options.json && options.jsonPath.empty()) {
     writeOut(object);
     return;
@@ -64,13 +46,57 @@ void runBench(const Session &session, const BenchOptions &options) {
     file.write(object);
     file.commit();
   }
+  writeOut(text);
+}
+
+void runGeneration(const Session &session, const BenchOptions &options,
+                   const std::vector<int64_t> &lengths) {
+  if (!options.inputs.empty() || options.entry != "forward")
+    fail("--new-tokens goes with --shape or --lengths, not with --inputs or --entry");
+  Program program = session.openProgram();
+  GenerationTimes times = benchGeneration(program, lengths, options.newTokens, options.repeat);
+  report(options,
+         formatted("{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": "
+                   "{}, \"prefill_ms\": {:.4f}, \"decode_tokens_per_second\": {:.3f}}}\n",
+                   times.medianMs, times.minMs, times.maxMs, times.tokens, times.prefillMs,
+                   times.decodeTokensPerSecond),
+         formatted("generate, {} prompts, {} new tokens each, {} threads, {} runs\n"
+                   "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
+                   "prompts {:.3f} ms, then {:.1f} tokens/second\n",
+                   lengths.size(), options.newTokens, threads(), options.repeat, times.medianMs,
+                   times.minMs, times.maxMs, times.prefillMs, times.decodeTokensPerSecond));
+}
+
+void runBench(const Session &session, const BenchOptions &options) {
+  int ways = !options.shape.empty() + !options.lengths.empty() + !options.inputs.empty();
+  if (ways > 1)
+    fail("give one of --shape, --lengths and --inputs");
+  if (!options.jsonPath.empty())
+    checkFolder(options.jsonPath);
+  std::vector<int64_t> lengths = options.lengths;
+  if (lengths.empty())
+    lengths = parseShape(options.shape.empty() ? "1x128" : options.shape);
+  if (options.newTokens)
+    return runGeneration(session, options, lengths);
+  const EntryInfo &entry = session.module->entry(options.entry);
+  TensorMap inputs =
+      options.inputs.empty() ? randomInputs(entry, lengths) : readTensors(options.inputs);
+  State state = openState(*session.module, entry, options.state);
+  Program program = session.openProgram();
+  Call call = program.prepare(options.entry, std::move(inputs), &state);
+  BenchResult result = bench(program, call, options.repeat);
+  std::string object = formatted(
+      "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
+      "\"flops\": {:.0f}, \"gflops\": {:.3f}}}\n",
+      result.medianMs, result.minMs, result.maxMs, result.tokens, result.flops, result.gflops);
   std::string shape = call.inputs.empty() ? "" : shapeText(call.inputs[0].shape());
-  writeOut(formatted("{} {}, {} tokens, {} threads, {} runs\n"
-                     "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
-                     "{:.0f} tokens/second, {:.1f} GFLOP/s\n",
-                     entry.name, shape, result.tokens, threads(), options.repeat, result.medianMs,
-                     result.minMs, result.maxMs,
-                     double(result.tokens) / std::max(result.medianMs, 1e-9) * 1e3, result.gflops));
+  double perSecond = double(result.tokens) / std::max(result.medianMs, 1e-9) * 1e3;
+  report(options, object,
+         formatted("{} {}, {} tokens, {} threads, {} runs\n"
+                   "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
+                   "{:.0f} tokens/second, {:.1f} GFLOP/s\n",
+                   entry.name, shape, result.tokens, threads(), options.repeat, result.medianMs,
+                   result.minMs, result.maxMs, perSecond, result.gflops));
 }
 
 } // namespace
@@ -87,6 +113,10 @@ void addBench(CLI::App &app, Session &session) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 24));
   command->add_option("--inputs,-i", options->inputs, "A safetensors file, or NAME=FILE.npy")
       ->take_all();
+  command
+      ->add_option("--new-tokens", options->newTokens,
+                   "Time generation: prompts of these lengths are continued by so many tokens")
+      ->check(CLI::Range(int64_t(2), int64_t(1) << 24));
   command->add_option("--repeat", options->repeat, "Timed runs, after two to warm up")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 24));

@@ -34,6 +34,8 @@ public:
   /// The positions that the model has; none where it has no limit.
   static std::optional<int64_t> maxPositions(const Program &program);
 
+  int64_t vocabulary() const { return processors.vocabulary(); }
+
   /// Of each prompt its num_return_sequences sequences. Throws Error that names the prompt.
   std::vector<std::vector<Hypothesis>> generate(std::span<const Prompt> prompts,
                                                 const OnToken &onToken = {});

@@ -124,6 +124,19 @@ def text_problem(case: Case) -> str | None:
     return None
 
 
+def bench_problem(case: Case) -> str | None:
+    command = [case.program, "bench", "-w", case.source, "--lengths", "3,5", "--new-tokens", "4", "--repeat", "2", "--json"]
+    done = execute(command)
+    if done.code != 0:
+        return f"exit code {done.code}: {done.complaint()}"
+    found = json.loads(done.stdout)
+    if found["tokens"] != 8 or not 0 < found["prefill_ms"] < found["max_ms"]:
+        return f"expected 8 tokens and a prefill that is a part of a run, found {found}"
+    if not found["decode_tokens_per_second"] > 1e3 * 6 / found["max_ms"]:
+        return f"expected more tokens a second behind the prompts than in all, found {found}"
+    return None
+
+
 def samples(case: Case, prompts: list[np.ndarray], options: list[str]) -> str | None:
     """A row's draws are those it has in any other batch where it has the same place."""
     files = [case.folder / "in.safetensors", case.folder / "out.safetensors"]
@@ -179,6 +192,7 @@ def main() -> int:
             if index == 0:
                 check_bad_input(case, name, report)
                 report.add(f"{name}, text", text_problem(case))
+                report.add(f"{name}, bench", bench_problem(case))
     return report.finish()
 
 
