@@ -7,6 +7,9 @@
 #include "runtime/generate/StopStringFilter.h"
 #include "runtime/text/TextStream.h"
 
+#include <chrono>
+#include <cstdio>
+
 namespace transformer::runtime {
 namespace {
 
@@ -38,6 +41,31 @@ struct GenerateOptions {
   std::vector<std::string> inputs, outputs;
   std::string prompt;
   std::map<const Field *, Json> given;
+};
+
+/// How fast tokens come.
+class Statistics {
+public:
+  explicit Statistics(size_t promptTokens) : promptTokens(promptTokens) {}
+  void count() {
+    last = Clock::now();
+    if (tokens++ == 0)
+      first = last;
+  }
+  std::string line() const {
+    auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
+    double prefill = seconds(first - start), rest = seconds(last - first);
+    return formatted(
+        "prompt: {} tokens, {:.1f} tokens/second; first token after {:.1f} ms; then {} "
+        "tokens, {:.1f} tokens/second\n",
+        promptTokens, double(promptTokens) / std::max(prefill, 1e-9), prefill * 1e3, tokens - 1,
+        double(tokens - 1) / std::max(rest, 1e-9));
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now(), first = start, last = start;
+  size_t promptTokens, tokens = 0;
 };
 
 GenerationConfig readConfig(const Session &session, const GenerateOptions &options) {
@@ -72,10 +100,13 @@ void generateText(const Session &session, const GenerateOptions &options) {
   }
   TextStream text(tokenizer);
   StopStringFilter filter(config.stopStrings);
+  Statistics statistics(prompt.tokens.size());
   generator.generate({&prompt, 1}, [&](int64_t, int64_t, int64_t token) {
+    statistics.count();
     writeOut(filter.put(text.add(token)));
   });
   writeOut(filter.put(text.finish()) + filter.finish() + "\n");
+  std::fputs(statistics.line().c_str(), stderr);
 }
 
 void generateTensors(const Session &session, const GenerateOptions &options) {
@@ -126,7 +157,8 @@ void addGenerate(CLI::App &app, Session &session) {
   auto options = std::make_shared<GenerateOptions>();
   addWeights(*command, session);
   addTokenizer(*command, session);
-  command->add_option("--prompt", options->prompt, "A text; what follows it is printed");
+  command->add_option("--prompt", options->prompt,
+                      "A text; what follows it is printed, then to stderr how fast");
   command
       ->add_option("--inputs,-i", options->inputs,
                    "input_ids and attention_mask: a safetensors file, or NAME=FILE.npy")

@@ -10,10 +10,10 @@ namespace transformer::runtime {
 
 /// Medians over runs, each of which continues all prompts greedily.
 struct GenerationTimes {
-  double prefillMs;             // from the prompts to the first token of each
-  double decodeTokensPerSecond; // of all rows together, the first ones not counted
+  double prefillMs;              // from the prompts to the first token of each
+  double decodeTokensPerSecond;  // of all rows together, the first ones not counted
   double medianMs, minMs, maxMs; // of a whole run
-  int64_t tokens;               // that a run generates
+  int64_t tokens;                // that a run generates
 };
 
 /// Continues random prompts of these lengths by `newTokens` (>= 2) each, whatever comes out, after

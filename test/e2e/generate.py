@@ -4,6 +4,7 @@ and what changes scores; and what does not depend on the batch."""
 
 import argparse
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -113,6 +114,8 @@ def text_problem(case: Case) -> str | None:
     done = execute([*command, "--prompt", prompt, "--max-new-tokens", str(case.new)])
     if done.code != 0 or done.stdout != expected + "\n":
         return f"expected {expected!r}, found {done.stdout!r}; {done.complaint()}"
+    if not re.fullmatch(rf"prompt: 6 tokens, [\d.]+ tokens/second; first token after .* ms; then \d+ tokens, .*\n", done.stderr):
+        return f"found {done.stderr!r}"
     # All from the weights' folder.
     stop = expected[4:6]
     shutil.copy(case.source / "model.safetensors", case.folder)
