@@ -2,6 +2,7 @@
 #include "models/Import.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OperationSupport.h"
 #include "models/Family.h"
@@ -35,7 +36,7 @@ FailureOr<OwningOpRef<ModuleOp>> transformer::importModel(StringRef path, MLIRCo
   if (!config)
     return failure();
   context.loadDialect<TransformerDialect, arith::ArithDialect, func::FuncDialect,
-                      tensor::TensorDialect>();
+                      linalg::LinalgDialect, tensor::TensorDialect>();
 
   // What no family supports, whatever its name.
   config->refuseContents({"quantization_config", "pruned_heads"});
