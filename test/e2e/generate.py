@@ -11,11 +11,13 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import torch
-import transformers
 from harness import GOLDEN, Report, compile_program, execute, why_not_clean_error
 from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer, decoders, models
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from recorded import Answers, add_options  # noqa: E402
 
 SEARCHES = {
     "greedy": {},
@@ -32,17 +34,35 @@ def words(options: dict[str, object]) -> list[str]:
 
 
 class Case:
-    """A golden case's program, and the model in float64."""
+    """A golden case's program, and what transformers says of the model in float64."""
 
-    def __init__(self, name: str, compiler: Path, folder: Path) -> None:
-        self.source, self.folder, self.program = GOLDEN / name, folder, folder / "program"
+    def __init__(self, name: str, compiler: Path, folder: Path, answers: Answers) -> None:
+        self.name, self.source, self.folder, self.program = name, GOLDEN / name, folder, folder / "program"
+        self.answers, self.model = answers, None
         compile_program(compiler, self.source, self.program)
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(self.source, dtype=torch.float64).eval()
-        config = self.model.config
+        config = answers.get(f"{name}, config", name, self.settings)
+        self.family, self.vocabulary, self.fill = config["family"], config["vocabulary"], config["fill"]
+        self.new = min(NEW, config["limit"] // 2)
+        self.lengths = [min(n, config["limit"] - self.new) for n in LENGTHS]
+
+    def load(self) -> object:
+        import torch
+        import transformers
+
+        if self.model is None:
+            transformers.logging.set_verbosity_error()
+            transformers.logging.disable_progress_bar()
+            self.model = transformers.AutoModelForCausalLM.from_pretrained(self.source, dtype=torch.float64).eval()
+        return self.model
+
+    def settings(self) -> dict[str, object]:
+        """Of transformers' configuration, defaults and all."""
+        model = self.load()
+        config, eos = model.config, model.generation_config.eos_token_id
+        first = eos[0] if isinstance(eos, list) else eos
+        fill = next(token for token in (model.generation_config.pad_token_id, first, 0) if token is not None)
         limit = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 10**6
-        self.new = min(NEW, limit // 2)
-        self.lengths = [min(n, limit - self.new) for n in LENGTHS]
-        self.vocabulary = config.vocab_size
+        return {"family": config.model_type, "vocabulary": config.vocab_size, "fill": fill, "limit": limit}
 
     def generate(self, ids: np.ndarray, mask: np.ndarray | None, options: dict[str, object]) -> np.ndarray:
         files = [self.folder / "in.safetensors", self.folder / "out.safetensors"]
@@ -54,17 +74,18 @@ class Case:
         return load_file(files[1])["sequences"]
 
     def expected(self, ids: np.ndarray, mask: np.ndarray, options: dict[str, object]) -> np.ndarray:
-        with torch.no_grad():
-            return self.model.generate(
-                torch.from_numpy(ids), attention_mask=torch.from_numpy(mask), max_new_tokens=self.new,
-                pad_token_id=self.fill(), **options,
-            ).numpy()  # fmt: skip
+        asked = [ids.tolist(), mask.tolist(), self.new, options]
+        return np.array(self.answers.get(f"{self.name}, {json.dumps(options)}", asked,
+                                         lambda: self.ask(ids, mask, options)))  # fmt: skip
 
-    def fill(self) -> int:
-        config = self.model.generation_config
-        eos = config.eos_token_id
-        first = eos[0] if isinstance(eos, list) else eos
-        return next(token for token in (config.pad_token_id, first, 0) if token is not None)
+    def ask(self, ids: np.ndarray, mask: np.ndarray, options: dict[str, object]) -> list[list[int]]:
+        import torch
+
+        with torch.no_grad():
+            return self.load().generate(
+                torch.from_numpy(ids), attention_mask=torch.from_numpy(mask), max_new_tokens=self.new,
+                pad_token_id=self.fill, **options,
+            ).tolist()  # fmt: skip
 
 
 def left_padded(prompts: list[np.ndarray], fill: int) -> tuple[np.ndarray, np.ndarray]:
@@ -90,11 +111,11 @@ def check(case: Case, name: str, report: Report) -> None:
     for search, options in SEARCHES.items():
         # A row at a time where transformers takes padding for more: its penalties for tokens that were there; and
         # its BLOOM in float64 makes NaN of it.
-        alone = case.model.config.model_type == "bloom" or "repetition_penalty" in options or "no_repeat_ngram_size" in options
+        alone = case.family == "bloom" or "repetition_penalty" in options or "no_repeat_ngram_size" in options
         batches = [[prompt] for prompt in prompts] if alone else [prompts]
         problem = None
         for batch in batches:
-            ids, mask = left_padded(batch, case.fill())
+            ids, mask = left_padded(batch, case.fill)
             problem = problem or differs(case.generate(ids, mask, options), case.expected(ids, mask, options))
         report.add(f"{name}, {search}", problem)
     sampled = {"do_sample": None, "temperature": 1.5, "top_k": 20, "seed": 5}
@@ -145,7 +166,7 @@ def samples(case: Case, prompts: list[np.ndarray], options: list[str]) -> str | 
     files = [case.folder / "in.safetensors", case.folder / "out.safetensors"]
     found = []
     for batch in (prompts, prompts[:2], prompts[:2]):
-        ids, mask = left_padded(batch, case.fill())
+        ids, mask = left_padded(batch, case.fill)
         save_file({"input_ids": ids, "attention_mask": mask}, files[0])
         command = [case.program, "generate", "-w", case.source, "-i", files[0], "-o", files[1]]
         done = execute([*command, "--max-new-tokens", str(case.new), *options])
@@ -185,17 +206,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("cases", nargs="+", help="golden cases")
+    add_options(parser)
     options = parser.parse_args()
-    transformers.logging.set_verbosity_error()
+    answers = Answers(HERE / "generate_answers.npz", options.live, options.record)
     report = Report()
     for index, name in enumerate(options.cases):
         with tempfile.TemporaryDirectory() as folder:
-            case = Case(name, options.compile, Path(folder))
+            case = Case(name, options.compile, Path(folder), answers)
             check(case, name, report)
             if index == 0:
                 check_bad_input(case, name, report)
                 report.add(f"{name}, text", text_problem(case))
                 report.add(f"{name}, bench", bench_problem(case))
+    answers.save()
     return report.finish()
 
 

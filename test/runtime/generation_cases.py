@@ -154,11 +154,10 @@ def search_cases():
     yield "beams, forced bos and eos", one, {"length": 1}
     yield "beams, forced bos and eos, flat scores", one, {"length": 1, "spread": 0.3}
     for strings in ("stop", ["stop", "cab", "sta"]):
-        more = {"words": WORDS}
         stop = {**base, "stop_strings": strings, "max_new_tokens": 40}
-        yield f"greedy, stop_strings {strings}", stop, {"ask": more, "tokenizer": True, "spread": 1.0}
+        yield f"greedy, stop_strings {strings}", stop, {"words": WORDS, "spread": 1.0}
         yield (f"beams, stop_strings {strings}", {**stop, "num_beams": 3, "num_return_sequences": 3},
-               {"ask": more, "tokenizer": True, "spread": 1.0})
+               {"words": WORDS, "spread": 1.0})
     for spread in (0.2, 1.0, 5.0):
         yield f"beams, spread {spread:g}", {**beam, "max_new_tokens": 30}, {"spread": spread, "tables": 8}
 

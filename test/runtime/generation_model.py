@@ -29,9 +29,8 @@ class TableModel(PreTrainedModel, GenerationMixin):
         return cls(TableConfig(vocab_size=vocabulary))
 
     @classmethod
-    def random(cls, vocabulary: int, rng: np.random.Generator, spread: float) -> "TableModel":
-        scores = rng.normal(0, spread, (vocabulary,) * 3).astype(np.float32)
-        return cls(TableConfig(vocab_size=vocabulary), torch.from_numpy(scores))
+    def of(cls, table: np.ndarray) -> "TableModel":
+        return cls(TableConfig(vocab_size=len(table)), torch.from_numpy(table))
 
     def _supports_default_dynamic_cache(self) -> bool:
         return False

@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
 """Compares runtime/generate with Hugging Face's transformers: scores, searches and draws.
 
-usage: generation_processors.py GENERATION_CHECK [--only TEXT]
-  GENERATION_CHECK  the test program of that name
-  --only TEXT       only checks whose names contain TEXT
-
 The model of the searches is a table that both sides read: the scores after the last two tokens. A
 line PASS or FAIL a check; exit code 1 when one failed.
 """
@@ -14,20 +10,29 @@ import json
 import subprocess
 import sys
 import tempfile
-import warnings
 import zlib
 from pathlib import Path
+from types import ModuleType
 
 import generation_cases as cases
 import numpy as np
-import torch
-from generation_model import TableModel, tokenizer_of
-from transformers import GenerationConfig
-from transformers.utils import logging
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from recorded import Answers, add_options  # noqa: E402
 
 # Of a score's size: what a softmax over some hundred float32 may differ by.
 TOLERANCE = 4e-6
 VOCABULARY = 24
+# Rows that are recorded, by their size; live all of them are compared.
+RECORDED_ROWS = {12: 200, 7: 40, 200: 3, 300: 4, 5000: 1}
+
+
+def reference() -> ModuleType:
+    """transformers' side, which needs it."""
+    import generation_reference
+
+    return generation_reference
 
 
 class Program:
@@ -68,18 +73,6 @@ class Report:
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def processors_of(settings: dict, prompt: int, limit: int, source: list[int], vocabulary: int):
-    """transformers' processors for one row."""
-    model = TableModel.empty(vocabulary)
-    config, _ = model._prepare_generation_config(None, **settings)
-    config.max_length = limit
-    if config.min_new_tokens is not None:
-        config.min_length = config.min_new_tokens + prompt
-    model._prepare_special_tokens(config, True, device="cpu", batch_size=1)
-    return model._get_logits_processor(
-        generation_config=config, input_ids_seq_length=prompt, encoder_input_ids=torch.tensor([source]))
-
-
 def difference(found: np.ndarray, expected: np.ndarray) -> str | None:
     """Where two rows of scores differ by more than rounding."""
     different_kept = np.isneginf(found) != np.isneginf(expected)
@@ -93,75 +86,59 @@ def difference(found: np.ndarray, expected: np.ndarray) -> str | None:
     return f"differs by {error.max():.3g}" if error.size and error.max() > TOLERANCE else None
 
 
-def check_scores(program: Program, report: Report, folder: Path) -> None:
+def check_scores(program: Program, report: Report, answers: Answers, folder: Path) -> None:
     """A line a processor alone, and one for it with each of the others."""
     groups: dict[str, list] = {}
     for name, settings, vocabulary, count in cases.score_cases():
         one, *other = name.split(" + ")
+        if answers.record or not answers.live:
+            count = min(count, RECORDED_ROWS[vocabulary])
         groups.setdefault(f"scores: {one} and another" if other else f"scores: {one}", []).append(
             (name, settings, vocabulary, count))
     for name, members in groups.items():
         if report.wants(name):
-            problems = [problem for member in members for problem in wrong_rows(program, folder, *member)]
+            problems = [problem for member in members for problem in wrong_rows(program, answers, folder, *member)]
             summary = f"{len(problems)} rows; {problems[0]}" if problems else None
             report.add(f"{name}: {sum(member[3] for member in members)} rows of {members[0][2]}", summary)
 
 
-def wrong_rows(program: Program, folder: Path, name: str, settings: dict, vocabulary: int, count: int) -> list[str]:
+def log_softmax(scores: np.ndarray) -> np.ndarray:
+    scores = scores - scores.max(-1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+
+
+def processed_rows(settings: dict, rows: list[dict], scores: np.ndarray) -> np.ndarray:
+    """transformers' scores, NaN where they are as before; a row that it does not take is infinite."""
+    result = np.full_like(scores, np.inf)
+    for i, row in enumerate(rows):
+        if (processed := reference().processed(settings, row, scores[i])) is not None:
+            result[i] = np.where(processed == scores[i], np.nan, processed)
+    return result
+
+
+def wrong_rows(program: Program, answers: Answers, folder: Path, name: str, settings: dict, vocabulary: int,
+               count: int) -> list[str]:
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     rows = [cases.history(rng, vocabulary) for _ in range(count)]
     scores = cases.random_scores(rng, count, vocabulary)
     if settings.get("num_beams", 1) > 1:
-        scores = torch.tensor(scores).log_softmax(-1).numpy()
+        scores = log_softmax(scores)
     np.save(folder / "scores.npy", scores)
     program.ask(do="scores", config=settings, scores=str(folder / "scores.npy"), out=str(folder / "out.npy"), rows=rows)
     found = np.load(folder / "out.npy")
+    expected = answers.get(f"scores: {name}, of {vocabulary}", [settings, rows],
+                           lambda: processed_rows(settings, rows, scores))
     problems = []
-    for i, row in enumerate(rows):
-        processors = processors_of(settings, row["prompt"], row["max"], row["source"], vocabulary)
-        try:
-            expected = processors(torch.tensor([row["tokens"]]), torch.tensor(scores[i:i + 1]))[0].numpy()
-        except ValueError:  # no token is left, which top_h takes badly
+    for i in range(count):
+        if np.isposinf(expected[i]).all():
             continue
-        problem = difference(found[i], expected)
+        problem = difference(found[i], np.where(np.isnan(expected[i]), scores[i], expected[i]))
         if problem:
             problems.append(f"{name}, row {i}: {problem}")
     return problems
 
 
 # --- searches -------------------------------------------------------------------------------------
-
-
-def expected_sequences(model: TableModel, settings: dict, prompts: list[list[int]], **more):
-    """What generate() gives: for each prompt a list of (tokens without padding, score)."""
-    width = max(map(len, prompts))
-    ids = torch.zeros((len(prompts), width), dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for i, prompt in enumerate(prompts):
-        ids[i, width - len(prompt):] = torch.tensor(prompt)
-        mask[i, width - len(prompt):] = 1
-    beams = settings.get("num_beams", 1) > 1
-    out = model.generate(ids, attention_mask=mask, return_dict_in_generate=True, output_scores=beams,
-                         **settings, **more)
-    each = settings.get("num_return_sequences", 1)
-    result = []
-    for i, prompt in enumerate(prompts):
-        result.append([])
-        for j in range(i * each, (i + 1) * each):
-            tokens = out.sequences[j, width:].tolist()
-            if beams:
-                tokens = tokens[:int((out.beam_indices[j] >= 0).sum())]
-                score = float(out.sequences_scores[j])
-            else:
-                ends = settings.get("eos_token_id", [])
-                ends = ends if isinstance(ends, list) else [ends]
-                stop = next((k for k, token in enumerate(tokens) if token in ends), len(tokens) - 1)
-                tokens, score = tokens[:stop + 1], 0
-                # A stop string is not seen in the tokens: what follows it is padding.
-                while len(tokens) > 1 and "stop_strings" in settings and tokens[-1] == settings["pad_token_id"]:
-                    tokens.pop()
-            result[-1].append((prompt + tokens, score))
-    return result
 
 
 def compare(found: list, expected: list) -> tuple[int, str | None]:
@@ -177,35 +154,40 @@ def compare(found: list, expected: list) -> tuple[int, str | None]:
     return agree, problem
 
 
-def check_search(program: Program, report: Report, folder: Path) -> None:
+def random_table(rng: np.random.Generator, vocabulary: int, spread: float) -> np.ndarray:
+    return rng.normal(0, spread, (vocabulary,) * 3).astype(np.float32)
+
+
+def check_search(program: Program, report: Report, answers: Answers, folder: Path) -> None:
     for name, settings, options in cases.search_cases():
         if not report.wants(f"search: {name}"):
             continue
         rng = np.random.default_rng(7)
-        more = {"tokenizer": tokenizer_of(cases.WORDS)} if options.get("tokenizer") else {}
+        words = options.get("words")
         agree = total = 0
         problem = None
-        for table in range(options.get("tables", 4)):
-            model = TableModel.random(VOCABULARY, rng, options.get("spread", 2.0))
-            np.save(folder / "table.npy", model.table.numpy())
+        for number in range(options.get("tables", 4)):
+            table = random_table(rng, VOCABULARY, options.get("spread", 2.0))
+            np.save(folder / "table.npy", table)
             for batch in (1, 3, 8):
                 prompts = cases.prompts(rng, batch, VOCABULARY, options)
-                expected = expected_sequences(model, settings, prompts, **more)
+                expected = answers.get(f"search: {name}, table {number}, {batch}", [settings, prompts],
+                                       lambda: reference().sequences(table, settings, prompts, words))
                 found = program.ask(do="search", config=settings, table=str(folder / "table.npy"), prompts=prompts,
-                                    **options.get("ask", {}))
+                                    **({"words": words} if words else {}))
                 good, bad = compare(found, expected)
                 agree, total, problem = agree + good, total + batch, problem or bad
         summary = None if agree == total else f"{total - agree} of {total}; {problem}"
         report.add(f"search: {name}: {total} prompts", summary)
 
 
-def check_independence(program: Program, report: Report, folder: Path) -> None:
+def check_independence(program: Program, report: Report, _: Answers, folder: Path) -> None:
     """A sequence is the same alone and among others."""
     for name, settings in cases.independent_cases():
         if not report.wants(f"alone and in a batch: {name}"):
             continue
         rng = np.random.default_rng(3)
-        np.save(folder / "table.npy", TableModel.random(VOCABULARY, rng, 2.0).table.numpy())
+        np.save(folder / "table.npy", random_table(rng, VOCABULARY, 2.0))
         prompts = [rng.integers(3, VOCABULARY, rng.integers(1, 6)).tolist() for _ in range(40)]
         ask = dict(do="search", config=settings, table=str(folder / "table.npy"))
         together = program.ask(**ask, prompts=prompts)
@@ -217,7 +199,7 @@ def check_independence(program: Program, report: Report, folder: Path) -> None:
 # --- configurations -------------------------------------------------------------------------------
 
 
-def check_configs(program: Program, report: Report, folder: Path) -> None:
+def check_configs(program: Program, report: Report, answers: Answers, folder: Path) -> None:
     for name, generation, model in cases.config_cases():
         if not report.wants(f"configuration: {name}"):
             continue
@@ -226,19 +208,16 @@ def check_configs(program: Program, report: Report, folder: Path) -> None:
         if generation is not None:
             own.write_text(json.dumps(generation))
         (folder / "config.json").write_text(json.dumps(model))
-        if generation is None:  # as models are loaded
-            config = GenerationConfig.from_pretrained(folder, "config.json", _from_model_config=True)
-        else:
-            config = GenerationConfig.from_pretrained(folder)
-        defaults = {**config._get_default_generation_params(), "max_length": None}
+        found = program.ask(do="config", folder=str(folder))
+        wanted = answers.get(f"configuration: {name}", [generation, model, list(found)],
+                             lambda: reference().configuration(folder, own.exists(), list(found)))
         problems = []
-        for field, found in program.ask(do="config", folder=str(folder)).items():
-            expected = getattr(config, field)
-            expected = defaults.get(field) if expected is None else expected
-            if isinstance(found, list):
+        for field, value in found.items():
+            expected = wanted[field]
+            if isinstance(value, list):
                 expected = [] if expected is None else expected if isinstance(expected, list) else [expected]
-            if found != expected:
-                problems.append(f"{field}: expected {expected}, found {found}")
+            if value != expected:
+                problems.append(f"{field}: expected {expected}, found {value}")
         report.add(f"configuration: {name}", "; ".join(problems) or None)
 
 
@@ -257,14 +236,18 @@ def chi_square(found: np.ndarray, expected: np.ndarray) -> str | None:
     return f"chi-square {statistic:.1f} of {degrees} degrees of freedom" if deviation > 3.5 else None
 
 
+def softmax(scores: np.ndarray) -> np.ndarray:
+    return np.exp(log_softmax(scores.astype(np.float64)))
+
+
 def check_beam_draws(program: Program, report: Report, folder: Path) -> None:
     """Two beams of one token are the first two that are drawn without replacement."""
     vocabulary, count = 7, 50_000
-    model = TableModel.random(vocabulary, np.random.default_rng(5), 1.0)
-    np.save(folder / "table.npy", model.table.numpy())
+    table = random_table(np.random.default_rng(5), vocabulary, 1.0)
+    np.save(folder / "table.npy", table)
     settings = {"do_sample": True, "num_beams": 2, "num_return_sequences": 2, "max_new_tokens": 1, "seed": 9}
     answer = program.ask(do="search", config=settings, table=str(folder / "table.npy"), prompts=[[1, 2]] * count)
-    p = model.table[1, 2].double().softmax(-1).numpy()
+    p = softmax(table[1, 2])
     pairs = [(i, j) for i in range(vocabulary) for j in range(i)]
     expected = np.array([p[i] * p[j] / (1 - p[i]) + p[j] * p[i] / (1 - p[j]) for i, j in pairs]) * count
     found = dict.fromkeys(pairs, 0)
@@ -274,7 +257,7 @@ def check_beam_draws(program: Program, report: Report, folder: Path) -> None:
                chi_square(np.array(list(found.values())), expected))
 
 
-def check_draws(program: Program, report: Report, folder: Path) -> None:
+def check_draws(program: Program, report: Report, answers: Answers, folder: Path) -> None:
     count = 100_000
     if report.wants("draws: beams"):
         check_beam_draws(program, report, folder)
@@ -285,8 +268,9 @@ def check_draws(program: Program, report: Report, folder: Path) -> None:
         scores = cases.random_scores(rng, 1, vocabulary)
         np.save(folder / "scores.npy", scores[0])
         found = np.array(program.ask(do="draws", config=settings, scores=str(folder / "scores.npy"), count=count))
-        processed = processors_of(settings, 1, 21, [1], vocabulary)(torch.tensor([[1]]), torch.tensor(scores))
-        expected = processed.softmax(-1)[0].double().numpy() * count
+        row = {"prompt": 1, "max": 21, "source": [1], "tokens": [1]}
+        expected = answers.get(f"draws: {name}", [settings, row], lambda: processed_rows(settings, [row], scores))
+        expected = softmax(np.where(np.isnan(expected), scores, expected)[0]) * count
         problem = chi_square(found, expected)
         if found[expected == 0].any():
             problem = "a token that is left out was drawn"
@@ -295,16 +279,16 @@ def check_draws(program: Program, report: Report, folder: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--only", default="")
+    parser.add_argument("program", help="the test program generation_check")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only checks whose names contain this")
+    add_options(parser)
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    logging.set_verbosity_error()
-    torch.set_num_threads(1)
+    answers = Answers(HERE / "generation_answers.npz", options.live, options.record)
     program, report = Program(options.program), Report(options.only)
-    with tempfile.TemporaryDirectory() as scratch, torch.no_grad():
+    with tempfile.TemporaryDirectory() as scratch:
         for check in (check_configs, check_scores, check_search, check_independence, check_draws):
-            check(program, report, Path(scratch))
+            check(program, report, answers, Path(scratch))
+    answers.save()
     return report.finish()
 
 
