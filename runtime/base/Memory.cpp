@@ -3,10 +3,12 @@
 
 #include "runtime/base/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +22,39 @@ uint64_t pageSize() {
   return size;
 }
 
+constexpr uint64_t unknown = ~uint64_t(0);
+
+/// The number behind a word at the start of a line of a file of the kernel's.
+uint64_t numberBehind(const char *path, std::string_view word) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(word))
+      continue;
+    size_t at = line.find_first_of("0123456789", word.size());
+    return at == std::string::npos ? unknown : std::strtoull(line.c_str() + at, nullptr, 10);
+  }
+  return unknown;
+}
+
+/// What is left of the control group's limit; its files' pages can be given back.
+uint64_t leftInControlGroup() {
+  constexpr const char *folder[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                                    "/sys/fs/cgroup/memory.stat"};
+  uint64_t limit = numberBehind(folder[0], ""), used = numberBehind(folder[1], "");
+  uint64_t files = numberBehind(folder[2], "file ");
+  if (limit == unknown || used == unknown)
+    return unknown;
+  used -= files == unknown ? 0 : std::min(files, used);
+  return limit > used ? limit - used : 0;
+}
+
 } // namespace
+
+uint64_t availableMemory() {
+  uint64_t kilobytes = numberBehind("/proc/meminfo", "MemAvailable:");
+  uint64_t system = kilobytes == unknown ? unknown : kilobytes * 1024;
+  return std::min(system, leftInControlGroup());
+}
 
 AlignedBuffer::AlignedBuffer(size_t size) : bytes(size) {
   if (size < hugePage) {

@@ -36,6 +36,8 @@ public:
 
   char *data() const { return pointer; }
   size_t size() const { return bytes; }
+  /// Whether a new buffer of this size is zero.
+  bool zero() const { return mapped != 0; }
 
 private:
   char *pointer = nullptr;
@@ -52,6 +54,10 @@ public:
 private:
   AlignedBuffer buffer;
 };
+
+/// About how many bytes this process may still take: what the system has and what the control group
+/// leaves; no limit where neither is known.
+uint64_t availableMemory();
 
 /// Whole pages of memory.
 struct Pages {

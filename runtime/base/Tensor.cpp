@@ -3,6 +3,8 @@
 
 #include "runtime/base/Error.h"
 
+#include <cstring>
+
 namespace transformer::runtime {
 
 int64_t byteSize(const std::vector<int64_t> &shape, int64_t width) {
@@ -25,6 +27,13 @@ Tensor::Tensor(DataType dtype, std::vector<int64_t> shape) : type(dtype), sizes(
     fail("a tensor of shape {} is too large", shapeText(sizes));
   elements = size / byteWidth(type);
   buffer = AlignedBuffer(static_cast<size_t>(size));
+}
+
+Tensor Tensor::zeros(DataType dtype, std::vector<int64_t> shape) {
+  Tensor result(dtype, std::move(shape));
+  if (!result.buffer.zero())
+    std::memset(result.buffer.data(), 0, result.buffer.size());
+  return result;
 }
 
 } // namespace transformer::runtime

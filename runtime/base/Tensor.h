@@ -17,6 +17,8 @@ public:
   Tensor() = default;
   /// Uninitialised elements. Throws Error when the size overflows or there is no memory.
   Tensor(DataType dtype, std::vector<int64_t> shape);
+  /// Zeros; large ones take memory only where they are touched.
+  static Tensor zeros(DataType dtype, std::vector<int64_t> shape);
 
   DataType dtype() const { return type; }
   const std::vector<int64_t> &shape() const { return sizes; }

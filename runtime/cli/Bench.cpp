@@ -3,6 +3,7 @@
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Error.h"
 #include "runtime/base/Path.h"
+#include "runtime/cli/BatchOptions.h"
 #include "runtime/cli/Session.h"
 #include "runtime/cli/StateOptions.h"
 #include "runtime/execute/ThreadPool.h"
@@ -10,15 +11,16 @@
 #include "runtime/profile/BenchGeneration.h"
 
 #include <cstdio>
+#include <fmt/ranges.h>
 
 namespace transformer::runtime {
 namespace {
 
 struct BenchOptions {
   std::string shape, entry = "forward", jsonPath;
-  std::vector<int64_t> lengths;
+  std::vector<int64_t> lengths, newTokens;
   std::vector<std::string> inputs;
-  int64_t newTokens = 0;
+  BatchOptions batch;
   int repeat = 10;
   bool json = false;
   StateOptions state;
@@ -54,17 +56,22 @@ void runGeneration(const Session &session, const BenchOptions &options,
   if (!options.inputs.empty() || options.entry != "forward")
     fail("--new-tokens goes with --shape or --lengths, not with --inputs or --entry");
   Program program = session.openProgram();
-  GenerationTimes times = benchGeneration(program, lengths, options.newTokens, options.repeat);
+  GenerationTimes times = benchGeneration(
+      program, {lengths, options.newTokens, options.batch.rows, options.batch.tokens},
+      options.repeat);
+  double perSecond = double(times.tokens) / times.medianMs * 1e3;
   report(options,
          formatted("{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": "
-                   "{}, \"prefill_ms\": {:.4f}, \"decode_tokens_per_second\": {:.3f}}}\n",
-                   times.medianMs, times.minMs, times.maxMs, times.tokens, times.prefillMs,
-                   times.decodeTokensPerSecond),
-         formatted("generate, {} prompts, {} new tokens each, {} threads, {} runs\n"
-                   "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms\n"
+                   "{}, \"tokens_per_second\": {:.3f}, \"prefill_ms\": {:.4f}, "
+                   "\"decode_tokens_per_second\": {:.3f}, \"first_token_ms\": [{:.4f}]}}\n",
+                   times.medianMs, times.minMs, times.maxMs, times.tokens, perSecond,
+                   times.prefillMs, times.decodeTokensPerSecond, fmt::join(times.firstMs, ", ")),
+         formatted("generate, {} prompts, {} new tokens, {} threads, {} runs\n"
+                   "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms, {:.1f} tokens/second\n"
                    "prompts {:.3f} ms, then {:.1f} tokens/second\n",
-                   lengths.size(), options.newTokens, threads(), options.repeat, times.medianMs,
-                   times.minMs, times.maxMs, times.prefillMs, times.decodeTokensPerSecond));
+                   lengths.size(), times.tokens, threads(), options.repeat, times.medianMs,
+                   times.minMs, times.maxMs, perSecond, times.prefillMs,
+                   times.decodeTokensPerSecond));
 }
 
 void runBench(const Session &session, const BenchOptions &options) {
@@ -76,7 +83,7 @@ void runBench(const Session &session, const BenchOptions &options) {
   std::vector<int64_t> lengths = options.lengths;
   if (lengths.empty())
     lengths = parseShape(options.shape.empty() ? "1x128" : options.shape);
-  if (options.newTokens)
+  if (!options.newTokens.empty())
     return runGeneration(session, options, lengths);
   const EntryInfo &entry = session.module->entry(options.entry);
   TensorMap inputs =
@@ -115,8 +122,11 @@ void addBench(CLI::App &app, Session &session) {
       ->take_all();
   command
       ->add_option("--new-tokens", options->newTokens,
-                   "Time generation: prompts of these lengths are continued by so many tokens")
+                   "Time generation: prompts of these lengths are continued by so many tokens, one "
+                   "number for all or one a prompt, separated by commas")
+      ->delimiter(',')
       ->check(CLI::Range(int64_t(2), int64_t(1) << 24));
+  addBatchOptions(*command, options->batch);
   command->add_option("--repeat", options->repeat, "Timed runs, after two to warm up")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 24));

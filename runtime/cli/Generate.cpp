@@ -1,5 +1,7 @@
 //===- Generate.cpp - the subcommand generate -----------------------------===//
 #include "runtime/base/Error.h"
+#include "runtime/cli/BatchOptions.h"
+#include "runtime/cli/GenerateLines.h"
 #include "runtime/cli/Session.h"
 #include "runtime/files/TensorFiles.h"
 #include "runtime/generate/Generator.h"
@@ -39,7 +41,8 @@ constexpr Field fields[] = {
 
 struct GenerateOptions {
   std::vector<std::string> inputs, outputs;
-  std::string prompt;
+  std::string prompt, file;
+  BatchOptions batch;
   std::map<const Field *, Json> given;
 };
 
@@ -78,18 +81,11 @@ GenerationConfig readConfig(const Session &session, const GenerateOptions &optio
 }
 
 /// The text that follows a prompt, as it comes; with beams or more than one sequence at the end.
-void generateText(const Session &session, const GenerateOptions &options) {
-  GenerationConfig config = readConfig(session, options);
-  Tokenizer tokenizer = session.openTokenizer();
+void generateText(Generator &generator, Tokenizer &tokenizer, const GenerationConfig &config,
+                  const std::string &text) {
   Prompt prompt;
-  prompt.tokens = tokenizer.encode(options.prompt).ids;
+  prompt.tokens = tokenizer.encode(text).ids;
   prompt.source = prompt.tokens;
-  Program program = session.openProgram();
-  TokenBytes bytes = [&](int64_t id) -> std::string_view {
-    const std::string *token = tokenizer.token(id, /*skipSpecial=*/false);
-    return token ? std::string_view(*token) : std::string_view();
-  };
-  Generator generator(program, config, bytes);
   if (config.numBeams > 1 || config.numReturnSequences > 1) {
     std::vector<std::vector<Hypothesis>> results = generator.generate({&prompt, 1});
     for (const Hypothesis &found : results[0])
@@ -98,15 +94,34 @@ void generateText(const Session &session, const GenerateOptions &options) {
                "\n");
     return;
   }
-  TextStream text(tokenizer);
+  TextStream stream(tokenizer);
   StopStringFilter filter(config.stopStrings);
   Statistics statistics(prompt.tokens.size());
-  generator.generate({&prompt, 1}, [&](int64_t, int64_t, int64_t token) {
-    statistics.count();
-    writeOut(filter.put(text.add(token)));
-  });
-  writeOut(filter.put(text.finish()) + filter.finish() + "\n");
+  generator.generate({&prompt, 1}, {.token = [&](int64_t, int64_t, int64_t token) {
+                       statistics.count();
+                       writeOut(filter.put(stream.add(token)));
+                     }});
+  writeOut(filter.put(stream.finish()) + filter.finish() + "\n");
   std::fputs(statistics.line().c_str(), stderr);
+}
+
+/// --prompt and --file.
+void generateTexts(const Session &session, const GenerateOptions &options) {
+  std::vector<std::string> lines;
+  if (!options.file.empty())
+    lines = readLines(options.file);
+  GenerationConfig config = readConfig(session, options);
+  Tokenizer tokenizer = session.openTokenizer();
+  Program program = session.openProgram();
+  Generator generator(program, config, [&](int64_t id) -> std::string_view {
+    const std::string *token = tokenizer.token(id, /*skipSpecial=*/false);
+    return token ? std::string_view(*token) : std::string_view();
+  });
+  generator.limit(options.batch.rows, options.batch.tokens);
+  if (options.file.empty())
+    generateText(generator, tokenizer, config, options.prompt);
+  else if (!lines.empty())
+    generateLines(generator, tokenizer, lines);
 }
 
 void generateTensors(const Session &session, const GenerateOptions &options) {
@@ -114,8 +129,9 @@ void generateTensors(const Session &session, const GenerateOptions &options) {
   GenerationConfig config = readConfig(session, options);
   PromptBatch batch(readTensors(options.inputs), config);
   Program program = session.openProgram();
-  config = batch.withNewTokens(config, Generator::maxPositions(program));
+  config = batch.withNewTokens(config, StepModel(program).maxPositions());
   Generator generator(program, config);
+  generator.limit(options.batch.rows, options.batch.tokens);
   TensorMap outputs;
   outputs["sequences"] = batch.sequences(generator.generate(batch.prompts()), config.fillToken());
   writeTensors(options.outputs, outputs);
@@ -123,13 +139,14 @@ void generateTensors(const Session &session, const GenerateOptions &options) {
 
 void generate(const Session &session, const GenerateOptions &options) {
   bool tensors = !options.inputs.empty();
-  if (tensors == !options.prompt.empty())
-    fail("expected one of --prompt TEXT and --inputs FILE --outputs FILE\ntry {} generate --help",
+  if (int(tensors) + int(!options.prompt.empty()) + int(!options.file.empty()) != 1)
+    fail("expected one of --prompt TEXT, --file FILE and --inputs FILE --outputs FILE\n"
+         "try {} generate --help",
          session.name);
   if (tensors == options.outputs.empty())
     fail("--outputs {}\ntry {} generate --help",
          tensors ? "is required with --inputs" : "goes with --inputs only", session.name);
-  tensors ? generateTensors(session, options) : generateText(session, options);
+  tensors ? generateTensors(session, options) : generateTexts(session, options);
 }
 
 void addField(CLI::App &command, const Field &field, GenerateOptions &options) {
@@ -159,6 +176,9 @@ void addGenerate(CLI::App &app, Session &session) {
   addTokenizer(*command, session);
   command->add_option("--prompt", options->prompt,
                       "A text; what follows it is printed, then to stderr how fast");
+  command->add_option("--file,-f", options->file,
+                      "A prompt a line (-: standard input); printed is a JSON object a line, "
+                      "{\"prompt\": ..., \"sequences\": [...]}");
   command
       ->add_option("--inputs,-i", options->inputs,
                    "input_ids and attention_mask: a safetensors file, or NAME=FILE.npy")
@@ -167,6 +187,7 @@ void addGenerate(CLI::App &app, Session &session) {
       ->add_option("--outputs,-o", options->outputs,
                    "sequences, prompts included: a safetensors file, or sequences=FILE.npy")
       ->take_all();
+  addBatchOptions(*command, options->batch);
   for (const Field &field : fields)
     addField(*command, field, *options);
   command->callback([&session, options] {

@@ -21,9 +21,8 @@ State::State(const Description &description, const NamedSizes &sizes) {
       if (!dimension.name.empty())
         named.insert(*size);
     }
-    order.push_back(&(values[info.name] = Tensor(info.dtype, std::move(shape))));
+    order.push_back(&(values[info.name] = Tensor::zeros(info.dtype, std::move(shape))));
   }
-  reset();
 }
 
 State State::restore(const Description &description, const std::string &path) {

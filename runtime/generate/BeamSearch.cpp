@@ -33,12 +33,12 @@ void BeamSearch::begin(std::span<const Prompt> prompts, std::optional<int64_t> m
     auto length = int64_t(prompt.tokens.size());
     if (length == 0)
       fail("prompt {}: expected a token, found none", i + 1);
-    Search search{prompt.source,
-                  length,
-                  config.maxLengthFor(length, maxPositions),
-                  prompt.number.value_or(i),
-                  {},
-                  {}};
+    One search{prompt.source,
+               length,
+               maxLengthOf(prompt, config, maxPositions),
+               prompt.number.value_or(i),
+               {},
+               {}};
     search.running.assign(numBeams, {prompt.tokens, veryBad});
     search.finished = search.running;
     search.running[0].score = 0; // the others are the same: only this one is continued
@@ -61,7 +61,7 @@ std::span<const int64_t> BeamSearch::tokens(int64_t row) const {
 std::span<const Step> BeamSearch::advance(float *scores) {
   size_t width = numBeams * size_t(processors.vocabulary());
   for (size_t i = 0; i < searches.size(); ++i) {
-    Search &search = searches[i];
+    One &search = searches[i];
     auto firstRow = int64_t(i * numBeams);
     if (search.done) {
       for (int64_t row = firstRow; row < firstRow + config.numBeams; ++row)
@@ -89,7 +89,7 @@ std::span<const Step> BeamSearch::advance(float *scores) {
 }
 
 /// Logits become log probabilities of whole beams.
-void BeamSearch::score(Search &search, std::span<float> scores) {
+void BeamSearch::score(One &search, std::span<float> scores) {
   size_t vocabulary = scores.size() / numBeams;
   for (size_t i = 0; i < numBeams; ++i) {
     const Beam &beam = search.running[i];
@@ -110,7 +110,7 @@ void BeamSearch::findCandidates(std::span<const float> scores) {
 }
 
 /// As many, drawn without replacement.
-void BeamSearch::drawCandidates(Search &search, std::span<float> scores) {
+void BeamSearch::drawCandidates(One &search, std::span<float> scores) {
   size_t vocabulary = scores.size() / numBeams;
   auto position = uint32_t(int64_t(search.running[0].tokens.size()) - search.promptLength);
   probabilities.resize(scores.size());
@@ -131,7 +131,7 @@ void BeamSearch::drawCandidates(Search &search, std::span<float> scores) {
 }
 
 /// Of what was finished and what just did the best stay.
-void BeamSearch::keepFinished(Search &search) {
+void BeamSearch::keepFinished(One &search) {
   const std::vector<Beam> &finished = search.finished;
   auto newTokens = double(int64_t(search.running[0].tokens.size()) + 1 - search.promptLength);
   auto divisor = float(std::pow(newTokens, config.lengthPenalty));
@@ -168,7 +168,7 @@ void BeamSearch::keepFinished(Search &search) {
 }
 
 /// The best that did not end go on.
-void BeamSearch::keepRunning(Search &search, int64_t firstRow) {
+void BeamSearch::keepRunning(One &search, int64_t firstRow) {
   ranks.clear();
   for (const Candidate &candidate : candidates)
     ranks.push_back(candidate.score + (candidate.ends ? veryBad : 0));
@@ -184,7 +184,7 @@ void BeamSearch::keepRunning(Search &search, int64_t firstRow) {
   std::swap(search.running, nextBeams);
 }
 
-void BeamSearch::checkDone(Search &search) {
+void BeamSearch::checkDone(One &search) {
   int64_t length = config.earlyStopping == EarlyStopping::Never && config.lengthPenalty > 0
                        ? search.maxLength
                        : int64_t(search.running[0].tokens.size());

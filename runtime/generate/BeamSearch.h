@@ -3,7 +3,7 @@
 #define TRANSFORMER_RUNTIME_BEAMSEARCH_H
 
 #include "runtime/generate/LogitsProcessors.h"
-#include "runtime/generate/Prompt.h"
+#include "runtime/generate/Search.h"
 #include "runtime/generate/Stopping.h"
 #include "runtime/generate/TopK.h"
 
@@ -15,30 +15,20 @@ namespace transformer::runtime {
 /// A prompt ends when its own search is over, as if it were alone: in transformers it goes on as
 /// long as another of the batch does, which changes its result only where all of its candidates had
 /// ended at once.
-class BeamSearch {
+class BeamSearch : public Search {
 public:
   /// The processors must outlive the object. Throws Error when there are too few tokens for so many
   /// beams.
   BeamSearch(LogitsProcessors &processors, Stopping stopping);
 
-  /// Starts over. `maxPositions`: see GenerationConfig::maxLengthFor. Throws Error when a prompt is
-  /// empty or leaves no room.
-  void begin(std::span<const Prompt> prompts, std::optional<int64_t> maxPositions = {});
-
-  int64_t rows() const { return int64_t(searches.size()) * config.numBeams; }
-  std::span<const int64_t> tokens(int64_t row) const;
-
-  /// Whether a row still needs scores.
-  bool active(int64_t row) const { return !searches[size_t(row / config.numBeams)].done; }
-
-  /// Goes on by a token; `scores` [rows, vocabulary] are logits and are overwritten. Rows of
-  /// prompts that are done get the fill token. The result lives until the next call.
-  std::span<const Step> advance(float *scores);
-
-  bool finished() const { return open == 0; }
-
-  /// The num_return_sequences best sequences of a prompt, the best first.
-  std::vector<Hypothesis> results(int64_t prompt) const;
+  void begin(std::span<const Prompt> prompts, std::optional<int64_t> maxPositions = {}) override;
+  int64_t rows() const override { return int64_t(searches.size()) * config.numBeams; }
+  std::span<const int64_t> tokens(int64_t row) const override;
+  bool active(int64_t row) const override { return !searches[size_t(row / config.numBeams)].done; }
+  std::span<const Step> advance(float *scores) override;
+  bool finished() const override { return open == 0; }
+  /// The num_return_sequences best sequences.
+  std::vector<Hypothesis> results(int64_t prompt) const override;
 
 private:
   struct Beam {
@@ -54,7 +44,7 @@ private:
     bool ends = false;
   };
   /// The search of one prompt.
-  struct Search {
+  struct One {
     std::vector<int64_t> source;
     int64_t promptLength, maxLength;
     uint64_t number;
@@ -63,18 +53,18 @@ private:
     bool done = false;
   };
 
-  void score(Search &search, std::span<float> scores);
+  void score(One &search, std::span<float> scores);
   void findCandidates(std::span<const float> scores);
-  void drawCandidates(Search &search, std::span<float> scores);
-  void keepFinished(Search &search);
-  void keepRunning(Search &search, int64_t firstRow);
-  void checkDone(Search &search);
+  void drawCandidates(One &search, std::span<float> scores);
+  void keepFinished(One &search);
+  void keepRunning(One &search, int64_t firstRow);
+  void checkDone(One &search);
 
   LogitsProcessors &processors;
   const GenerationConfig &config;
   Stopping stopping;
   size_t numBeams, numCandidates;
-  std::vector<Search> searches;
+  std::vector<One> searches;
   std::vector<Step> steps;
   size_t open = 0; // searches that are not done
   // For the work on one search.

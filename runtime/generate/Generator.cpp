@@ -2,179 +2,68 @@
 #include "runtime/generate/Generator.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/generate/BeamSearch.h"
-#include "runtime/generate/PageCache.h"
-#include "runtime/generate/SampleSearch.h"
+#include "runtime/base/Memory.h"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 namespace transformer::runtime {
-namespace {
-
-const EntryInfo &findStep(const Module &module) {
-  if (const EntryInfo *entry = module.description().findEntry("step"))
-    return *entry;
-  fail("{}: no entry point \"step\": expected a decoder with a language modelling head",
-       module.path());
-}
-
-int64_t vocabularyOf(const EntryInfo &entry) {
-  for (const OutputInfo &output : entry.outputs)
-    if (output.name == "logits" && output.shape.size() == 2 && output.shape[1].name.empty())
-      return output.shape[1].size;
-  fail("entry point \"{}\": expected an output logits [batch, vocabulary]", entry.name);
-}
-
-/// The model's side of a search: the rows' keys and values, and calls that add tokens to them.
-class Rows {
-public:
-  Rows(Program &program, const EntryInfo &entry, int64_t numPages)
-      : cache(program.module().description(), entry, numPages), program(program), entry(entry) {}
-
-  /// Adds tokens to rows and writes the scores behind the last of them, `[vocabulary]` a row, into
-  /// `scores` at the row's place.
-  void feed(std::span<const int64_t> rows, std::span<const std::span<const int64_t>> tokens,
-            std::span<float> scores, int64_t vocabulary) {
-    size_t longest = 0;
-    for (std::span<const int64_t> ids : tokens)
-      longest = std::max(longest, ids.size());
-    std::vector<int64_t> shape{int64_t(rows.size()), int64_t(longest)};
-    Tensor ids(DataType::I64, shape), mask(DataType::I64, shape), places(DataType::I64, shape);
-    std::memset(ids.data<char>(), 0, size_t(ids.bytes()));
-    std::memset(mask.data<char>(), 0, size_t(mask.bytes()));
-    std::memset(places.data<char>(), 0, size_t(places.bytes()));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      size_t at = i * longest;
-      for (size_t j = 0; j < tokens[i].size(); ++j) {
-        ids.data<int64_t>()[at + j] = tokens[i][j];
-        mask.data<int64_t>()[at + j] = 1;
-        places.data<int64_t>()[at + j] = cache.length(rows[i]) + int64_t(j);
-      }
-      cache.extend(rows[i], int64_t(tokens[i].size()));
-    }
-    TensorMap inputs;
-    inputs.emplace("input_ids", std::move(ids));
-    inputs.emplace("attention_mask", std::move(mask));
-    if (entry.findInput("position_ids"))
-      inputs.emplace("position_ids", std::move(places));
-    inputs.emplace("page_table", cache.table(rows));
-    inputs.emplace("key_lengths", cache.lengths(rows));
-    Tensor logits =
-        std::move(program.run(entry.name, std::move(inputs), &cache.state()).at("logits"));
-    for (size_t i = 0; i < rows.size(); ++i)
-      std::copy_n(logits.data<float>() + int64_t(i) * vocabulary, vocabulary,
-                  scores.data() + rows[i] * vocabulary);
-  }
-
-  PageCache cache;
-
-private:
-  Program &program;
-  const EntryInfo &entry;
-};
-
-} // namespace
 
 Generator::Generator(Program &program, GenerationConfig config, TokenBytes bytes)
-    : program(program), entry(findStep(program.module())), processors(config, vocabularyOf(entry)),
-      stopping(config, std::move(bytes)) {}
-
-std::optional<int64_t> Generator::maxPositions(const Program &program) {
-  const InputInfo *places = findStep(program.module()).findInput("position_ids");
-  if (!places || !places->range)
-    return std::nullopt;
-  return places->range->high;
+    : model(program), processors(config, model.vocabulary()), stopping(config, std::move(bytes)) {
+  limits.rows = std::numeric_limits<int64_t>::max();
 }
 
-int64_t Generator::maxLengthFor(const Prompt &prompt) const {
-  return processors.config().maxLengthFor(int64_t(prompt.tokens.size()), maxPositions(program));
+void Generator::limit(int64_t rows, int64_t tokens) {
+  limits.rows = rows;
+  limits.tokens = tokens;
 }
 
-/// The last token is not fed again, so a sequence may be one longer than there are positions.
-void Generator::checkLengths(std::span<const Prompt> prompts) const {
-  std::optional<int64_t> limit = maxPositions(program);
-  for (size_t i = 0; i < prompts.size() && limit; ++i)
-    if (int64_t end = maxLengthFor(prompts[i]); end - 1 > *limit)
-      fail("prompt {}: {} tokens and {} new ones: expected at most {} positions", i + 1,
-           prompts[i].tokens.size(), end - int64_t(prompts[i].tokens.size()), *limit);
-}
-
-template <typename Search>
-std::vector<std::vector<Hypothesis>>
-Generator::runSearch(Search &search, std::span<const Prompt> prompts, const OnToken &onToken) {
-  checkLengths(prompts);
-  search.begin(prompts, maxPositions(program));
-  int64_t numRows = search.rows(), rowsOf = numRows / int64_t(prompts.size());
-  int64_t vocabulary = processors.vocabulary();
-
-  int64_t positions = PageCache::pagePositions(program.module().description(), entry);
-  int64_t numPages = 0;
-  for (const Prompt &prompt : prompts) {
-    auto length = int64_t(prompt.tokens.size());
-    int64_t end = maxLengthFor(prompt);
-    // Full pages of the prompt are all rows'; one more of each row may be on its way to a copy.
-    numPages += length / positions + rowsOf * (end / positions + 2 - length / positions);
-  }
-  Rows rows(program, entry, numPages);
-  rows.cache.begin(numRows);
-  std::vector<float> scores(size_t(numRows * vocabulary));
-
-  std::vector<int64_t> fed, parents(size_t(numRows), 0);
-  std::vector<std::span<const int64_t>> tokens;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    fed.push_back(int64_t(i) * rowsOf);
-    tokens.emplace_back(prompts[i].tokens);
-  }
-  rows.feed(fed, tokens, scores, vocabulary);
-  for (int64_t row = 0; row < numRows; ++row) {
-    int64_t first = parents[size_t(row)] = row / rowsOf * rowsOf;
-    if (row != first)
-      std::copy_n(scores.data() + first * vocabulary, vocabulary, scores.data() + row * vocabulary);
-  }
-  rows.cache.reorder(parents);
-
-  while (true) {
-    std::vector<bool> open;
-    for (int64_t row = 0; row < numRows; ++row)
-      open.push_back(search.active(row));
-    std::span<const Step> steps = search.advance(scores.data());
-    for (int64_t row = 0; onToken && row < numRows; ++row)
-      if (open[size_t(row)])
-        onToken(row / rowsOf, row % rowsOf, steps[size_t(row)].token);
-    if (search.finished())
-      break;
-    for (int64_t row = 0; row < numRows; ++row)
-      parents[size_t(row)] = steps[size_t(row)].parent;
-    rows.cache.reorder(parents);
-    fed.clear();
-    tokens.clear();
-    for (int64_t row = 0; row < numRows; ++row)
-      if (search.active(row)) {
-        fed.push_back(row);
-        tokens.emplace_back(&steps[size_t(row)].token, 1);
-      } else {
-        rows.cache.release(row);
-      }
-    rows.feed(fed, tokens, scores, vocabulary);
-  }
-
-  std::vector<std::vector<Hypothesis>> results;
+/// The pages of as many prompts as may be in work at once, as far as there is memory. The cache's
+/// memory is taken where it is touched, so that it may have room for the longest sequences.
+int64_t Generator::pagesFor(std::span<const Prompt> prompts) const {
+  const GenerationConfig &config = processors.config();
+  std::vector<int64_t> needs;
   for (size_t i = 0; i < prompts.size(); ++i)
-    results.push_back(search.results(int64_t(i)));
-  return results;
+    needs.push_back(Batcher::pagesFor(model, config, prompts[i], int64_t(i)));
+  auto free = int64_t(std::min<uint64_t>(availableMemory() / uint64_t(model.pageBytes()),
+                                         uint64_t(std::numeric_limits<int64_t>::max())));
+  for (size_t i = 0; i < needs.size(); ++i)
+    if (needs[i] > free) {
+      double mebibytes = double(model.pageBytes()) / (1 << 20);
+      fail("prompt {}: {} tokens and {} new ones need {:.0f} MiB for keys and values, {:.0f} MiB "
+           "are free, enough for {} positions",
+           i + 1, prompts[i].tokens.size(),
+           maxLengthOf(prompts[i], config, maxPositions()) - int64_t(prompts[i].tokens.size()),
+           double(needs[i]) * mebibytes, double(free) * mebibytes, free * model.pagePositions());
+    }
+  int64_t rows = std::max(config.numBeams, config.numReturnSequences);
+  auto together = size_t(std::max<int64_t>(limits.rows / rows, 1));
+  std::sort(needs.rbegin(), needs.rend());
+  int64_t pages = 0;
+  for (size_t i = 0; i < std::min(together, needs.size()); ++i)
+    pages = std::min(free, pages + needs[i]);
+  return pages;
 }
 
-std::vector<std::vector<Hypothesis>> Generator::generate(std::span<const Prompt> prompts,
-                                                         const OnToken &onToken) {
+void Generator::generate(std::span<const Prompt> prompts, Batcher::Events events) {
   if (prompts.empty())
-    return {};
-  if (processors.config().numBeams > 1) {
-    BeamSearch search(processors, stopping);
-    return runSearch(search, prompts, {});
+    return;
+  BatchLimits all = limits;
+  all.pages = pagesFor(prompts);
+  Batcher batcher(model, processors, stopping, all, std::move(events));
+  for (const Prompt &prompt : prompts)
+    batcher.add(prompt);
+  while (batcher.step()) {
   }
-  SampleSearch search(processors, stopping);
-  return runSearch(search, prompts, onToken);
+}
+
+std::vector<std::vector<Hypothesis>> Generator::generate(std::span<const Prompt> prompts) {
+  std::vector<std::vector<Hypothesis>> results(prompts.size());
+  generate(prompts, {.done = [&](int64_t request, std::vector<Hypothesis> found) {
+             results[size_t(request)] = std::move(found);
+           }});
+  return results;
 }
 
 } // namespace transformer::runtime

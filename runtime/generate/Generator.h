@@ -7,50 +7,42 @@
 #ifndef TRANSFORMER_RUNTIME_GENERATOR_H
 #define TRANSFORMER_RUNTIME_GENERATOR_H
 
-#include "runtime/execute/Program.h"
-#include "runtime/generate/GenerationConfig.h"
-#include "runtime/generate/LogitsProcessors.h"
-#include "runtime/generate/Prompt.h"
-#include "runtime/generate/Stopping.h"
+#include "runtime/generate/Batcher.h"
 
-#include <functional>
 #include <span>
 #include <vector>
 
 namespace transformer::runtime {
 
-/// Continues prompts with a program that has the entry point `step`: those of a batch at once, each
-/// with as many rows as the search takes. What a prompt becomes does not depend on the others.
+/// Continues prompts with a program that has the entry point `step`. What a prompt becomes does not
+/// depend on the others.
 class Generator {
 public:
-  /// Told of every token: prompt, which of its sequences, id. Not with beams, whose tokens are not
-  /// certain until the end.
-  using OnToken = std::function<void(int64_t prompt, int64_t sequence, int64_t token)>;
-
   /// `program` must outlive the object. `bytes` is needed with stop strings only. Throws Error when
   /// the program has no such entry point, or the configuration cannot be used.
   Generator(Program &program, GenerationConfig config, TokenBytes bytes = {});
 
-  /// The positions that the model has; none where it has no limit.
-  static std::optional<int64_t> maxPositions(const Program &program);
-
+  std::optional<int64_t> maxPositions() const { return model.maxPositions(); }
   int64_t vocabulary() const { return processors.vocabulary(); }
 
-  /// Of each prompt its num_return_sequences sequences. Throws Error that names the prompt.
-  std::vector<std::vector<Hypothesis>> generate(std::span<const Prompt> prompts,
-                                                const OnToken &onToken = {});
+  /// Sequences and beams in work at once (default: all), and new tokens a call.
+  void limit(int64_t rows, int64_t tokens);
+
+  /// Tells of each prompt its tokens as they come and its num_return_sequences sequences when they
+  /// are done; a request is a prompt by its place. Throws Error that names the prompt, first of all
+  /// when there is not enough memory for it.
+  void generate(std::span<const Prompt> prompts, Batcher::Events events);
+
+  /// The same at the end.
+  std::vector<std::vector<Hypothesis>> generate(std::span<const Prompt> prompts);
 
 private:
-  template <typename Search>
-  std::vector<std::vector<Hypothesis>> runSearch(Search &search, std::span<const Prompt> prompts,
-                                                 const OnToken &onToken);
-  void checkLengths(std::span<const Prompt> prompts) const;
-  int64_t maxLengthFor(const Prompt &prompt) const;
+  int64_t pagesFor(std::span<const Prompt> prompts) const;
 
-  Program &program;
-  const EntryInfo &entry;
+  StepModel model;
   LogitsProcessors processors;
   Stopping stopping;
+  BatchLimits limits;
 };
 
 } // namespace transformer::runtime

@@ -33,22 +33,39 @@ PageCache::PageCache(const Description &description, const EntryInfo &entry, int
     unused.push_back(page - 1);
 }
 
-void PageCache::begin(int64_t count) {
-  for (const Row &row : rows)
-    drop(row);
-  rows.assign(size_t(count), {});
+int64_t PageCache::open() {
+  if (closed.empty()) {
+    rows.emplace_back();
+    return int64_t(rows.size()) - 1;
+  }
+  int64_t row = closed.back();
+  closed.pop_back();
+  return row;
 }
 
-void PageCache::reorder(std::span<const int64_t> parents) {
+int64_t PageCache::fork(int64_t row) {
+  int64_t other = open();
+  rows[size_t(other)] = share(row);
+  return other;
+}
+
+void PageCache::reorder(std::span<const int64_t> which, std::span<const int64_t> parents) {
   std::vector<Row> next;
-  for (int64_t parent : parents) {
-    next.push_back(rows[size_t(parent)]);
-    for (int64_t page : next.back().pages)
-      ++users[size_t(page)];
-  }
-  for (const Row &row : rows)
-    drop(row);
-  rows = std::move(next);
+  for (int64_t parent : parents)
+    next.push_back(share(which[size_t(parent)]));
+  for (size_t i = 0; i < which.size(); ++i)
+    drop(std::exchange(rows[size_t(which[i])], std::move(next[i])));
+}
+
+void PageCache::close(int64_t row) {
+  drop(std::exchange(rows[size_t(row)], {}));
+  closed.push_back(row);
+}
+
+PageCache::Row PageCache::share(int64_t row) {
+  for (int64_t page : rows[size_t(row)].pages)
+    ++users[size_t(page)];
+  return rows[size_t(row)];
 }
 
 void PageCache::extend(int64_t row, int64_t count) {
@@ -59,12 +76,10 @@ void PageCache::extend(int64_t row, int64_t count) {
     --users[size_t(to.pages.back())];
     to.pages.back() = page;
   }
-  to.length += count;
-  while (int64_t(to.pages.size()) < pagesFor(to.length))
+  while (int64_t(to.pages.size()) < pagesFor(to.length + count))
     to.pages.push_back(take());
+  to.length += count;
 }
-
-void PageCache::release(int64_t row) { drop(std::exchange(rows[size_t(row)], {})); }
 
 Tensor PageCache::table(std::span<const int64_t> of) const {
   size_t longest = 0;

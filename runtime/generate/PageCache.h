@@ -27,15 +27,17 @@ public:
 
   State &state() { return tensors; }
 
-  /// `count` rows of no positions.
-  void begin(int64_t count);
-  /// Row i becomes what row parents[i] was.
-  void reorder(std::span<const int64_t> parents);
+  /// A new row of no positions: its number.
+  int64_t open();
+  /// A new row that continues another: its number.
+  int64_t fork(int64_t row);
+  /// `which[i]` becomes what `which[parents[i]]` was.
+  void reorder(std::span<const int64_t> which, std::span<const int64_t> parents);
+  /// Gives a row's pages and number back.
+  void close(int64_t row);
   /// Makes room for `count` more positions of a row, which a call is about to write. There must be
   /// pages left.
   void extend(int64_t row, int64_t count);
-  /// Gives a row's pages back.
-  void release(int64_t row);
 
   int64_t length(int64_t row) const { return rows[size_t(row)].length; }
   int64_t freePages() const { return int64_t(unused.size()); }
@@ -51,6 +53,8 @@ private:
   };
 
   int64_t take();
+  /// What a row has, with one user more.
+  Row share(int64_t row);
   void drop(const Row &row);
   void copyPage(int64_t from, int64_t to);
 
@@ -58,7 +62,8 @@ private:
   State tensors;
   std::vector<size_t> states; // of the description
   std::vector<Row> rows;
-  std::vector<int64_t> users; // of each page: the rows that have it
+  std::vector<int64_t> closed; // numbers that open() may give
+  std::vector<int64_t> users;  // of each page: the rows that have it
   std::vector<int64_t> unused;
 };
 

@@ -1,14 +1,10 @@
 //===- Prompt.h - what a search gets and gives ------------------*- C++ -*-===//
-//
-// A search has rows: sequences that a model continues. Its user asks the model
-// for a row of scores each, hands them to advance(), and is told for each row
-// which row it continues now, and with what token: a cache of keys and values
-// is reordered by the first and the model is fed the second.
-//
-//===----------------------------------------------------------------------===//
 #ifndef TRANSFORMER_RUNTIME_PROMPT_H
 #define TRANSFORMER_RUNTIME_PROMPT_H
 
+#include "runtime/generate/GenerationConfig.h"
+
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -25,7 +21,18 @@ struct Prompt {
   std::vector<int64_t> source = {};
   /// Which random numbers it gets; of its own when none is given: its place among the prompts.
   std::optional<uint64_t> number = {};
+  /// Fewer new tokens than the configuration says.
+  std::optional<int64_t> maxNewTokens = {};
 };
+
+/// The length, prompt included, at which a prompt's sequences end; see
+/// GenerationConfig::maxLengthFor.
+inline int64_t maxLengthOf(const Prompt &prompt, const GenerationConfig &config,
+                           std::optional<int64_t> maxPositions) {
+  auto length = int64_t(prompt.tokens.size());
+  int64_t most = config.maxLengthFor(length, maxPositions);
+  return prompt.maxNewTokens ? std::min(most, length + *prompt.maxNewTokens) : most;
+}
 
 /// How a row goes on.
 struct Step {

@@ -34,7 +34,7 @@ void SampleSearch::begin(std::span<const Prompt> prompts, std::optional<int64_t>
     sources.push_back(prompt.source);
     for (int64_t j = 0; j < config.numReturnSequences; ++j) {
       uint64_t number = prompt.number.value_or(i) * uint64_t(config.numReturnSequences) + j;
-      int64_t maxLength = config.maxLengthFor(length, maxPositions);
+      int64_t maxLength = maxLengthOf(prompt, config, maxPositions);
       sequences.push_back({prompt.tokens, i, length, maxLength, number});
       sequences.back().tokens.reserve(size_t(std::min(maxLength, length + usualNewTokens)));
     }

@@ -3,7 +3,7 @@
 #define TRANSFORMER_RUNTIME_SAMPLESEARCH_H
 
 #include "runtime/generate/LogitsProcessors.h"
-#include "runtime/generate/Prompt.h"
+#include "runtime/generate/Search.h"
 #include "runtime/generate/Stopping.h"
 
 namespace transformer::runtime {
@@ -14,29 +14,20 @@ int64_t drawIndex(std::span<const float> weights, double total, double at);
 
 /// Greedy search and sampling. A row is a sequence; those of a prompt, num_return_sequences, lie
 /// together. What a row becomes depends on its prompt, the seed and its number only.
-class SampleSearch {
+class SampleSearch : public Search {
 public:
   /// The processors must outlive the object.
   SampleSearch(LogitsProcessors &processors, Stopping stopping);
 
-  /// Starts over. `maxPositions`: see GenerationConfig::maxLengthFor. Throws Error when a prompt is
-  /// empty or leaves no room.
-  void begin(std::span<const Prompt> prompts, std::optional<int64_t> maxPositions = {});
-
-  int64_t rows() const { return int64_t(sequences.size()); }
-  std::span<const int64_t> tokens(int64_t row) const { return sequences[size_t(row)].tokens; }
-
-  /// Whether a row still needs scores.
-  bool active(int64_t row) const { return !sequences[size_t(row)].ended; }
-
-  /// Takes a token a row; `scores` [rows, vocabulary] are logits and are overwritten. Rows that
-  /// have ended get the fill token. The result lives until the next call.
-  std::span<const Step> advance(float *scores);
-
-  bool finished() const { return open == 0; }
-
-  /// The sequences of a prompt so far.
-  std::vector<Hypothesis> results(int64_t prompt) const;
+  void begin(std::span<const Prompt> prompts, std::optional<int64_t> maxPositions = {}) override;
+  int64_t rows() const override { return int64_t(sequences.size()); }
+  std::span<const int64_t> tokens(int64_t row) const override {
+    return sequences[size_t(row)].tokens;
+  }
+  bool active(int64_t row) const override { return !sequences[size_t(row)].ended; }
+  std::span<const Step> advance(float *scores) override;
+  bool finished() const override { return open == 0; }
+  std::vector<Hypothesis> results(int64_t prompt) const override;
 
 private:
   struct Sequence {

@@ -24,40 +24,55 @@ double median(std::vector<double> times) {
 
 } // namespace
 
-GenerationTimes benchGeneration(Program &program, const std::vector<int64_t> &lengths,
-                                int64_t newTokens, int repeat) {
+GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, int repeat) {
   GenerationConfig config; // no token ends a sequence
-  config.maxNewTokens = newTokens;
+  config.maxNewTokens = *std::max_element(load.newTokens.begin(), load.newTokens.end());
   Generator generator(program, config);
+  generator.limit(load.rows, load.tokens);
   Random random;
   std::vector<Prompt> prompts;
-  for (int64_t length : lengths) {
+  for (size_t i = 0; i < load.lengths.size(); ++i) {
     Prompt prompt;
-    for (int64_t i = 0; i < length; ++i)
+    for (int64_t j = 0; j < load.lengths[i]; ++j)
       prompt.tokens.push_back(random.below(generator.vocabulary()));
+    prompt.maxNewTokens = load.newTokens[std::min(i, load.newTokens.size() - 1)];
     prompts.push_back(std::move(prompt));
   }
+  GenerationTimes times;
   std::vector<double> whole, prefill, decode;
+  std::vector<std::vector<double>> first(prompts.size());
   for (int run = -1; run < repeat; ++run) {
-    Clock::time_point start = Clock::now(), first = start;
-    generator.generate(prompts, [&](int64_t, int64_t, int64_t) {
-      if (first == start)
-        first = Clock::now();
-    });
+    Clock::time_point start = Clock::now();
+    std::vector<Clock::time_point> begun(prompts.size(), start);
+    int64_t tokens = 0, later = 0; // of all requests, and behind the last prompt
+    size_t read = 0;               // prompts
+    Clock::time_point allRead = start;
+    generator.generate(prompts, {.token = [&](int64_t request, int64_t, int64_t) {
+                         ++tokens;
+                         later += read == prompts.size();
+                         if (begun[size_t(request)] != start)
+                           return;
+                         begun[size_t(request)] = allRead = Clock::now();
+                         ++read;
+                       }});
     Clock::time_point end = Clock::now();
+    times.tokens = tokens;
     if (run < 0)
       continue;
     whole.push_back(milliseconds(end - start));
-    prefill.push_back(milliseconds(first - start));
-    decode.push_back(milliseconds(end - first));
+    prefill.push_back(milliseconds(allRead - start));
+    decode.push_back(later ? double(later) / milliseconds(end - allRead) * 1e3 : 0);
+    for (size_t i = 0; i < prompts.size(); ++i)
+      first[i].push_back(milliseconds(begun[i] - start));
   }
-  auto rows = int64_t(lengths.size());
-  return {.prefillMs = median(prefill),
-          .decodeTokensPerSecond = double(rows * (newTokens - 1)) / median(decode) * 1e3,
-          .medianMs = median(whole),
-          .minMs = *std::min_element(whole.begin(), whole.end()),
-          .maxMs = *std::max_element(whole.begin(), whole.end()),
-          .tokens = rows * newTokens};
+  times.prefillMs = median(prefill);
+  times.decodeTokensPerSecond = median(decode);
+  times.medianMs = median(whole);
+  times.minMs = *std::min_element(whole.begin(), whole.end());
+  times.maxMs = *std::max_element(whole.begin(), whole.end());
+  for (std::vector<double> &each : first)
+    times.firstMs.push_back(median(std::move(each)));
+  return times;
 }
 
 } // namespace transformer::runtime

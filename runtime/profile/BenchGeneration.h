@@ -8,19 +8,25 @@
 
 namespace transformer::runtime {
 
-/// Medians over runs, each of which continues all prompts greedily.
-struct GenerationTimes {
-  double prefillMs;              // from the prompts to the first token of each
-  double decodeTokensPerSecond;  // of all rows together, the first ones not counted
-  double medianMs, minMs, maxMs; // of a whole run
-  int64_t tokens;                // that a run generates
+/// Random prompts and what is asked for.
+struct GenerationLoad {
+  std::vector<int64_t> lengths;   // a prompt each
+  std::vector<int64_t> newTokens; // of each prompt; the last for all that follow
+  int64_t rows, tokens;           // see BatchLimits
 };
 
-/// Continues random prompts of these lengths by `newTokens` (>= 2) each, whatever comes out, after
-/// a run to warm up `repeat` (>= 1) times. Throws Error when the program cannot generate or has not
-/// as many positions.
-GenerationTimes benchGeneration(Program &program, const std::vector<int64_t> &lengths,
-                                int64_t newTokens, int repeat);
+/// Medians over runs, each of which continues all prompts greedily, whatever comes out.
+struct GenerationTimes {
+  double prefillMs = 0;                      // from the prompts to the first token of each
+  double decodeTokensPerSecond = 0;          // of all rows together, from then on
+  double medianMs = 0, minMs = 0, maxMs = 0; // of a whole run
+  int64_t tokens = 0;                        // that a run generates
+  std::vector<double> firstMs;               // to the first token of each prompt
+};
+
+/// Times `repeat` (>= 1) runs after one to warm up. Throws Error when the program cannot generate
+/// or has not as many positions.
+GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, int repeat);
 
 } // namespace transformer::runtime
 

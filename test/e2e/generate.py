@@ -123,11 +123,16 @@ def check(case: Case, name: str, report: Report) -> None:
     report.add(f"{name}, samples of a batch", samples(case, prompts, options))
 
 
-def text_problem(case: Case) -> str | None:
-    """--prompt with a tokenizer of single characters, with options and with generation_config.json."""
+def character_tokenizer(case: Case) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE({chr(0xE0 + i): i for i in range(case.vocabulary)}, []))
     tokenizer.decoder = decoders.Fuse()
     tokenizer.save(str(case.folder / "tokenizer.json"))
+    return tokenizer
+
+
+def text_problem(case: Case) -> str | None:
+    """--prompt with a tokenizer of single characters, with options and with generation_config.json."""
+    tokenizer = character_tokenizer(case)
     prompt = tokenizer.decode(list(range(3, 9)))
     ids = np.array([tokenizer.encode(prompt).ids])
     expected = tokenizer.decode(case.expected(ids, np.ones_like(ids), {})[0, ids.shape[1] :])
@@ -148,15 +153,38 @@ def text_problem(case: Case) -> str | None:
     return None
 
 
+def lines_problem(case: Case) -> str | None:
+    """--file: what each line becomes alone, in the order of the lines, whatever is in work at once."""
+    tokenizer = character_tokenizer(case)
+    random = np.random.default_rng(3)
+    prompts = [random.integers(0, case.vocabulary, n) for n in (3, case.lengths[2], 1, 7, 2, 5, 4)]
+    lines = [tokenizer.decode(prompt.tolist()) for prompt in prompts]
+    expected = []
+    for prompt, line in zip(prompts, lines):
+        sequence = case.expected(prompt[None], np.ones_like(prompt)[None], {})[0, len(prompt) :].tolist()
+        expected.append({"prompt": line, "sequences": [tokenizer.decode(sequence)]})
+    (case.folder / "prompts.txt").write_text("\n".join(lines) + "\n")
+    for options in ([], ["--batch-size", "2"], ["--batch-size", "3", "--batch-tokens", "4"]):
+        command = [case.program, "generate", "-w", case.source, "--tokenizer", case.folder / "tokenizer.json"]
+        done = execute([*command, "--file", case.folder / "prompts.txt", "--max-new-tokens", str(case.new), *options])
+        if done.code != 0:
+            return f"exit code {done.code}: {done.complaint()}"
+        if (found := [json.loads(line) for line in done.stdout.splitlines()]) != expected:
+            return f"{options}: expected {expected}, found {found}"
+        if not re.match(rf"7 prompts, {7 * case.new} new tokens in [\d.]+ s, ", done.stderr):
+            return f"found {done.stderr!r}"
+    return None
+
+
 def bench_problem(case: Case) -> str | None:
-    command = [case.program, "bench", "-w", case.source, "--lengths", "3,5", "--new-tokens", "4", "--repeat", "2", "--json"]
+    command = [case.program, "bench", "-w", case.source, "--lengths", "3,5", "--new-tokens", "4,3", "--repeat", "2", "--json"]
     done = execute(command)
     if done.code != 0:
         return f"exit code {done.code}: {done.complaint()}"
     found = json.loads(done.stdout)
-    if found["tokens"] != 8 or not 0 < found["prefill_ms"] < found["max_ms"]:
-        return f"expected 8 tokens and a prefill that is a part of a run, found {found}"
-    if not found["decode_tokens_per_second"] > 1e3 * 6 / found["max_ms"]:
+    if found["tokens"] != 7 or len(found["first_token_ms"]) != 2 or not 0 < found["prefill_ms"] < found["max_ms"]:
+        return f"expected 7 tokens and a prefill that is a part of a run, found {found}"
+    if not found["decode_tokens_per_second"] > 1e3 * 5 / found["max_ms"]:
         return f"expected more tokens a second behind the prompts than in all, found {found}"
     return None
 
@@ -217,6 +245,7 @@ def main() -> int:
             if index == 0:
                 check_bad_input(case, name, report)
                 report.add(f"{name}, text", text_problem(case))
+                report.add(f"{name}, lines", lines_problem(case))
                 report.add(f"{name}, bench", bench_problem(case))
     answers.save()
     return report.finish()

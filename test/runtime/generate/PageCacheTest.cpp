@@ -47,54 +47,59 @@ protected:
 };
 
 TEST_F(PageCacheTest, OnlyTheLastPageIsCopied) {
-  cache.begin(2);
+  int64_t one = cache.open();
   for (float value : {10, 20, 30})
-    append(0, value);
+    append(one, value);
   EXPECT_EQ(cache.freePages(), 4);
-  cache.reorder(std::array<int64_t, 2>{0, 0});
+  int64_t other = cache.fork(one);
   EXPECT_EQ(cache.freePages(), 4);
-  EXPECT_EQ(pagesOf(0), pagesOf(1));
-  append(0, 40); // into a copy
+  EXPECT_EQ(pagesOf(one), pagesOf(other));
+  append(one, 40); // into a copy
   EXPECT_EQ(cache.freePages(), 3);
-  append(1, 50); // its own by now
+  append(other, 50); // its own by now
   EXPECT_EQ(cache.freePages(), 3);
-  EXPECT_EQ(pagesOf(0)[0], pagesOf(1)[0]);
-  EXPECT_NE(pagesOf(0)[1], pagesOf(1)[1]);
-  EXPECT_EQ(read(0, 0), (std::vector<float>{10, 20, 30, 40}));
-  EXPECT_EQ(read(0, 1), (std::vector<float>{11, 21, 31, 41}));
-  EXPECT_EQ(read(1, 0), (std::vector<float>{10, 20, 30, 50}));
-  EXPECT_EQ(read(1, 1), (std::vector<float>{11, 21, 31, 51}));
+  EXPECT_EQ(pagesOf(one)[0], pagesOf(other)[0]);
+  EXPECT_NE(pagesOf(one)[1], pagesOf(other)[1]);
+  EXPECT_EQ(read(one, 0), (std::vector<float>{10, 20, 30, 40}));
+  EXPECT_EQ(read(one, 1), (std::vector<float>{11, 21, 31, 41}));
+  EXPECT_EQ(read(other, 0), (std::vector<float>{10, 20, 30, 50}));
+  EXPECT_EQ(read(other, 1), (std::vector<float>{11, 21, 31, 51}));
   // A full last page is shared and stays as it is.
-  cache.reorder(std::array<int64_t, 2>{1, 1});
+  cache.reorder(std::array{one, other}, std::array<int64_t, 2>{1, 1});
   EXPECT_EQ(cache.freePages(), 4);
-  append(0, 60);
-  append(1, 70);
+  append(one, 60);
+  append(other, 70);
   EXPECT_EQ(cache.freePages(), 2);
-  EXPECT_EQ(read(0, 0), (std::vector<float>{10, 20, 30, 50, 60}));
-  EXPECT_EQ(read(1, 0), (std::vector<float>{10, 20, 30, 50, 70}));
+  EXPECT_EQ(read(one, 0), (std::vector<float>{10, 20, 30, 50, 60}));
+  EXPECT_EQ(read(other, 0), (std::vector<float>{10, 20, 30, 50, 70}));
 }
 
-TEST_F(PageCacheTest, PagesComeBack) {
-  cache.begin(3);
-  cache.extend(0, 5);
-  cache.extend(1, 2);
-  cache.extend(2, 3);
+TEST_F(PageCacheTest, PagesAndNumbersComeBack) {
+  int64_t a = cache.open(), b = cache.open(), c = cache.open();
+  cache.extend(a, 5);
+  cache.extend(b, 2);
+  cache.extend(c, 3);
   EXPECT_EQ(cache.freePages(), 0);
-  EXPECT_EQ(errorOf([&] { cache.extend(1, 1); }),
+  EXPECT_EQ(errorOf([&] { cache.extend(b, 1); }),
             "no page left for keys and values: expected at most 6");
-  cache.release(0);
+  cache.close(a);
   EXPECT_EQ(cache.freePages(), 3);
-  EXPECT_EQ(cache.length(0), 0);
-  cache.reorder(std::array<int64_t, 3>{1, 1, 1});
+  // Others than those of which it is told stay as they are.
+  cache.reorder(std::array{b}, std::array<int64_t, 1>{0});
+  EXPECT_EQ(cache.length(c), 3);
+  cache.reorder(std::array{c, b}, std::array<int64_t, 2>{1, 1});
   EXPECT_EQ(cache.freePages(), 5);
-  cache.begin(1);
+  EXPECT_EQ(cache.length(c), 2);
+  EXPECT_EQ(cache.open(), a);
+  EXPECT_EQ(cache.length(a), 0);
+  for (int64_t row : {a, b, c})
+    cache.close(row);
   EXPECT_EQ(cache.freePages(), 6);
 }
 
 TEST_F(PageCacheTest, TablesOfSomeRows) {
-  cache.begin(3);
-  cache.extend(0, 1);
-  cache.extend(2, 3);
+  for (int64_t length : {1, 0, 3})
+    cache.extend(cache.open(), length);
   Tensor table = cache.table(std::array<int64_t, 2>{2, 0});
   EXPECT_EQ(table.shape(), (std::vector<int64_t>{2, 2}));
   EXPECT_EQ(valuesOf<int64_t>(table), (std::vector<int64_t>{1, 2, 0, 0}));

@@ -1,0 +1,28 @@
+//===- BatchOptions.h - the batch on the command line -----------*- C++ -*-===//
+#ifndef TRANSFORMER_RUNTIME_BATCHOPTIONS_H
+#define TRANSFORMER_RUNTIME_BATCHOPTIONS_H
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+
+namespace transformer::runtime {
+
+/// --batch-size and --batch-tokens; see BatchLimits.
+struct BatchOptions {
+  int64_t rows = 16, tokens = 512;
+};
+
+inline void addBatchOptions(CLI::App &app, BatchOptions &options) {
+  app.add_option("--batch-size", options.rows, "Sequences and beams in work at once")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+  app.add_option("--batch-tokens", options.tokens,
+                 "New tokens at once: longer prompts are read in parts, beside which others go on")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 24));
+}
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_BATCHOPTIONS_H
