@@ -26,7 +26,7 @@ using enum FeatureUse;
 enum Register { Eax, Ebx, Ecx, Edx };
 
 /// What the operating system has to save for a feature to be usable.
-enum State : uint64_t { None = 0, Avx = 0x6, Avx512 = 0xE6, Amx = 0x60000 };
+enum SavedState : uint64_t { None = 0, Avx = 0x6, Avx512 = 0xE6, Amx = 0x60000 };
 
 struct Feature {
   std::string_view name; // as LLVM spells it
@@ -34,7 +34,7 @@ struct Feature {
   uint32_t leaf, subleaf; // of CPUID
   Register reg;
   int bit;
-  State state = None;
+  SavedState state = None;
 };
 
 // Intel SDM volume 2 (CPUID), AMD APM volume 3 appendix E.

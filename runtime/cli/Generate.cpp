@@ -16,34 +16,34 @@ namespace transformer::runtime {
 namespace {
 
 /// A field of generation_config.json that the command line sets.
-struct Field {
+struct ConfigOption {
   const char *option, *name, *help;
   enum { Integer, Number, Flag } kind;
 };
 
-constexpr Field fields[] = {
-    {"--max-new-tokens", "max_new_tokens", "Tokens to generate at most", Field::Integer},
-    {"--num-beams", "num_beams", "Beam search with so many beams", Field::Integer},
-    {"--num-return-sequences", "num_return_sequences", "Sequences a prompt", Field::Integer},
+constexpr ConfigOption fields[] = {
+    {"--max-new-tokens", "max_new_tokens", "Tokens to generate at most", ConfigOption::Integer},
+    {"--num-beams", "num_beams", "Beam search with so many beams", ConfigOption::Integer},
+    {"--num-return-sequences", "num_return_sequences", "Sequences a prompt", ConfigOption::Integer},
     {"--length-penalty", "length_penalty", "Beams: scores are divided by length to this power",
-     Field::Number},
-    {"--do-sample", "do_sample", "Draw tokens by their probabilities", Field::Flag},
-    {"--temperature", "temperature", "Sampling: scores are divided by it", Field::Number},
-    {"--top-k", "top_k", "Sampling: of the K most likely tokens; 0: of all", Field::Integer},
+     ConfigOption::Number},
+    {"--do-sample", "do_sample", "Draw tokens by their probabilities", ConfigOption::Flag},
+    {"--temperature", "temperature", "Sampling: scores are divided by it", ConfigOption::Number},
+    {"--top-k", "top_k", "Sampling: of the K most likely tokens; 0: of all", ConfigOption::Integer},
     {"--top-p", "top_p", "Sampling: of the most likely tokens that have this probability together",
-     Field::Number},
-    {"--seed", "seed", "Sampling: the seed of the random numbers", Field::Integer},
+     ConfigOption::Number},
+    {"--seed", "seed", "Sampling: the seed of the random numbers", ConfigOption::Integer},
     {"--repetition-penalty", "repetition_penalty", "Divides the scores of tokens that were there",
-     Field::Number},
+     ConfigOption::Number},
     {"--no-repeat-ngram-size", "no_repeat_ngram_size", "No so many tokens come twice",
-     Field::Integer},
+     ConfigOption::Integer},
 };
 
 struct GenerateOptions {
   std::vector<std::string> inputs, outputs;
   std::string prompt, file;
   BatchOptions batch;
-  std::map<const Field *, Json> given;
+  std::map<const ConfigOption *, Json> given;
 };
 
 /// How fast tokens come.
@@ -149,17 +149,17 @@ void generate(const Session &session, const GenerateOptions &options) {
   tensors ? generateTensors(session, options) : generateTexts(session, options);
 }
 
-void addField(CLI::App &command, const Field &field, GenerateOptions &options) {
+void addField(CLI::App &command, const ConfigOption &field, GenerateOptions &options) {
   switch (field.kind) {
-  case Field::Integer:
+  case ConfigOption::Integer:
     command.add_option_function<int64_t>(
         field.option, [&](int64_t value) { options.given[&field] = value; }, field.help);
     break;
-  case Field::Number:
+  case ConfigOption::Number:
     command.add_option_function<double>(
         field.option, [&](double value) { options.given[&field] = value; }, field.help);
     break;
-  case Field::Flag:
+  case ConfigOption::Flag:
     command.add_flag_callback(field.option, [&] { options.given[&field] = true; }, field.help);
     break;
   }
@@ -188,7 +188,7 @@ void addGenerate(CLI::App &app, Session &session) {
                    "sequences, prompts included: a safetensors file, or sequences=FILE.npy")
       ->take_all();
   addBatchOptions(*command, options->batch);
-  for (const Field &field : fields)
+  for (const ConfigOption &field : fields)
     addField(*command, field, *options);
   command->callback([&session, options] {
     session.command = [&session, options] { generate(session, *options); };

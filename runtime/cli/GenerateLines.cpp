@@ -82,9 +82,9 @@ void generateLines(Generator &generator, Tokenizer &tokenizer,
   }
   LineWriter writer(tokenizer, lines, prompts);
   generator.generate(
-      prompts,
-      {.token = [&](int64_t line, int64_t, int64_t) { writer.token(line); },
-       .done = [&](int64_t line, const std::vector<Hypothesis> &found) { writer.done(line, found); }});
+      prompts, {.token = [&](int64_t line, int64_t, int64_t) { writer.token(line); },
+                .done = [&](int64_t line,
+                            const std::vector<Hypothesis> &found) { writer.done(line, found); }});
   writer.finish();
 }
 

@@ -11,8 +11,8 @@
 namespace transformer::runtime {
 
 /// Continues each line. Writes to standard output, in the order of the lines and as soon as it can,
-/// a JSON object a line: {"prompt": text, "sequences": [text, ...]}; to standard error how far it is,
-/// where that is a terminal, and at the end how fast it was. Throws Error that names the line.
+/// a JSON object a line: {"prompt": text, "sequences": [text, ...]}; to standard error how far it
+/// is, where that is a terminal, and at the end how fast it was. Throws Error that names the line.
 void generateLines(Generator &generator, Tokenizer &tokenizer,
                    const std::vector<std::string> &lines);
 

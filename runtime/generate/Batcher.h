@@ -22,15 +22,15 @@ namespace transformer::runtime {
 
 /// What is in work at once.
 struct BatchLimits {
-  int64_t rows = 16;     // sequences and beams
-  int64_t tokens = 512;  // new ones in a call: longer prompts are read in parts
-  int64_t pages = 0;     // of keys and values
+  int64_t rows = 16;    // sequences and beams
+  int64_t tokens = 512; // new ones in a call: longer prompts are read in parts
+  int64_t pages = 0;    // of keys and values
 };
 
-/// Continues prompts, many at once: a request enters as soon as there is room for it and leaves when
-/// it ends (continuous batching, Orca, OSDI 2022). Each call reads a part of the prompts that wait,
-/// the same number of tokens of each, and adds a token to every sequence. What a request becomes
-/// does not depend on the others.
+/// Continues prompts, many at once: a request enters as soon as there is room for it and leaves
+/// when it ends (continuous batching, Orca, OSDI 2022). Each call reads a part of the prompts that
+/// wait, the same number of tokens of each, and adds a token to every sequence. What a request
+/// becomes does not depend on the others.
 class Batcher {
 public:
   struct Events {

@@ -10,9 +10,9 @@
 namespace transformer::runtime {
 
 /// Rows are sequences that a model continues; those of a prompt lie together. A search's user asks
-/// the model for the scores behind each row, hands them to advance(), and is told which row each row
-/// continues now, and with what token: a cache of keys and values is reordered by the first and the
-/// model is fed the second.
+/// the model for the scores behind each row, hands them to advance(), and is told which row each
+/// row continues now, and with what token: a cache of keys and values is reordered by the first and
+/// the model is fed the second.
 class Search {
 public:
   virtual ~Search() = default;

@@ -21,7 +21,7 @@ constexpr auto characters = [] {
   return table;
 }();
 
-constexpr auto bytesOf = [] {
+constexpr auto bytesOfCharacters = [] {
   std::array<short, 0x144> table{};
   table.fill(-1);
   for (unsigned byte = 0; byte < 256; ++byte)
@@ -33,7 +33,7 @@ constexpr auto bytesOf = [] {
 
 char32_t byteCharacter(unsigned char byte) { return characters[byte]; }
 
-int characterByte(char32_t c) { return c < bytesOf.size() ? bytesOf[c] : -1; }
+int characterByte(char32_t c) { return c < bytesOfCharacters.size() ? bytesOfCharacters[c] : -1; }
 
 void appendByteCharacters(std::string &text, std::string_view bytes) {
   for (char byte : bytes)
