@@ -9,6 +9,30 @@ include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+def Transformer_RelativeScoresOp : Transformer_Op<"relative_scores",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
+  let summary = "products of every head with the rows of a table";
+  let description = [{
+    `result[t, h * P + p] = sum_d x[t, h * D + d] table[p, h * D + d]`: the scores
+    of queries with the keys of P relative positions, or of keys with their
+    queries, which `attention` takes.
+
+    Shapes: x `[T, num_heads * D]`, table `[P, num_heads * D]`, result
+    `[T, num_heads * P]`. Error: num_heads that does not divide the width, other
+    widths.
+
+    ```mlir
+    %c2p = transformer.relative_scores %q, %pos_keys {num_heads = 12 : i64}
+        : tensor<?x768xf32>, tensor<512x768xf32> -> tensor<?x6144xf32>
+    ```
+    Source: DeBERTa (He et al. 2021), section 3.2.
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Matrix:$table, I64Attr:$num_heads);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $table attr-dict `:` type($x) `,` type($table) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "scaled dot-product attention on heads";
@@ -30,13 +54,22 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
       last is for everything beyond a distance).
     - `[num_heads]`: `B_h = -bias[h] * |d|` (ALiBi's slopes).
 
+    Disentangled attention adds what the contents of a query or of a key have to
+    do with the distance: `query_scores` and `key_scores` (either or both, of
+    `relative_scores` with P positions) add, inside of the scale,
+    `query_scores[i, h * P + c]` and `key_scores[j, g * P + c]` to the product of
+    query i and key j, with `c = columns[clamp(d + (N - 1) / 2, 0, N - 1)]` of the
+    N, an odd number of, `columns`.
+
     `log_sum_exp`, where it is asked for, is `log(sum_j exp(S_j))`, -infinity for a
     query without any key.
 
     Shapes: q and result `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]`,
-    log_sum_exp `[Tq, num_heads]`; `scale_factor` is a scalar.
+    log_sum_exp `[Tq, num_heads]`; `scale_factor` is a scalar; query_scores
+    `[Tq, num_heads * P]`, key_scores `[Tk, num_kv_heads * P]`.
     Error: widths that num_heads does not divide, num_kv_heads that does not
-    divide num_heads, heads of different sizes, a bias of another shape.
+    divide num_heads, heads of different sizes, a bias of another shape, scores
+    without columns, columns outside `[0, P)`.
 
     ```mlir
     %y = transformer.attention %q, %k, %v sequences(%seq, %seq) options<causal>
@@ -45,17 +78,21 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     Source: Vaswani et al. 2017; online softmax: Milakov and Gimelshein 2018,
     Dao et al. 2022; torch.nn.functional.scaled_dot_product_attention; grouped
     heads: Ainslie et al. 2023; bias: Raffel et al. 2020 (T5), Press et al. 2022
-    (ALiBi).
+    (ALiBi); disentangled: He et al. 2021 (DeBERTa).
   }];
   let arguments = (ins Transformer_Rows:$q, Transformer_Rows:$k, Transformer_Rows:$v,
                        Transformer_Sequences:$query_sequences, Transformer_Sequences:$key_sequences,
                        Optional<F32>:$scale_factor, Optional<Transformer_Weight>:$position_bias,
+                       Optional<Transformer_Rows>:$query_scores, Optional<Transformer_Rows>:$key_scores,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$num_kv_heads,
-                       F64Attr:$scale, Transformer_AttentionOptions:$options);
+                       F64Attr:$scale, Transformer_AttentionOptions:$options,
+                       OptionalAttr<DenseI32ArrayAttr>:$columns);
   let results = (outs Transformer_Rows:$result, Optional<Transformer_Rows>:$log_sum_exp);
   let assemblyFormat = [{
     $q `,` $k `,` $v `sequences` `(` $query_sequences `,` $key_sequences `)`
     (`scale_factor` `(` $scale_factor^ `)`)? (`position_bias` `(` $position_bias^ `:` type($position_bias) `)`)?
+    (`query_scores` `(` $query_scores^ `:` type($query_scores) `)`)?
+    (`key_scores` `(` $key_scores^ `:` type($key_scores) `)`)? (`columns` $columns^)?
     (`options` `` $options^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) `->` type($result) (`,` type($log_sum_exp)^)?
   }];
@@ -69,6 +106,8 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     /// Width of one head.
     int64_t headDim();
     bool isCausal() { return getOptions().getCausal(); }
+    /// Relative positions that `query_scores` and `key_scores` are for; 0: there are none.
+    int64_t numPositions();
   }];
 }
 

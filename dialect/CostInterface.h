@@ -22,6 +22,8 @@ enum class RowOrigin {
   Operands,  // the rows of its first operand that has some
   Mask,      // the tokens of its mask, which is its last operand
   Sequences, // one for each sequence of its first operand
+  Fixed,     // a fixed number for each sequence: its attribute `length`
+  Result,    // those of the sequences that are its last operand
 };
 
 } // namespace mlir::transformer

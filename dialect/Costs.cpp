@@ -8,6 +8,9 @@ using Costs = SmallVectorImpl<Cost>;
 
 RowOrigin PackTokensOp::getRowOrigin() { return RowOrigin::Mask; }
 
+RowOrigin UniformSequencesOp::getRowOrigin() { return RowOrigin::Fixed; }
+RowOrigin WindowsOp::getRowOrigin() { return RowOrigin::Result; }
+
 RowOrigin FirstTokenOp::getRowOrigin() { return RowOrigin::Sequences; }
 RowOrigin LastTokenOp::getRowOrigin() { return RowOrigin::Sequences; }
 
@@ -34,6 +37,8 @@ static int64_t outputsOf(Value weight) {
 }
 
 void LinearOp::getCosts(Costs &costs) { costs.push_back(linearCost(getWeight(), getX())); }
+
+void RelativeScoresOp::getCosts(Costs &costs) { costs.push_back(linearCost(getTable(), getX())); }
 
 void AttentionOp::getCosts(Costs &costs) {
   costs.push_back(

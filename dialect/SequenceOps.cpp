@@ -32,6 +32,14 @@ LogicalResult PackTokensOp::canonicalize(PackTokensOp op, PatternRewriter &rewri
   return success();
 }
 
+LogicalResult UniformSequencesOp::verify() {
+  if (cast<RankedTensorType>(getX().getType()).getRank() < 1)
+    return emitOpError() << "expected x of a batch, found " << getX().getType();
+  if (static_cast<int64_t>(getLength()) < 1)
+    return emitOpError() << "expected length >= 1, found " << static_cast<int64_t>(getLength());
+  return success();
+}
+
 LogicalResult UnpackTokensOp::verify() {
   auto type = cast<RankedTensorType>(getResult().getType());
   int64_t width = widthOf(getX());

@@ -36,6 +36,43 @@ def Transformer_PackTokensOp : Transformer_Op<"pack_tokens",
   let hasCanonicalizeMethod = 1; // drops inputs whose packed result nobody reads
 }
 
+def Transformer_UniformSequencesOp : Transformer_Op<"uniform_sequences",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+  let summary = "sequences of one length, without padding";
+  let description = [{
+    As many sequences as x has items, `length` tokens each: what `pack_tokens`
+    makes of a mask `[B, length]` of ones. For inputs whose length the model
+    fixes and that have no mask.
+
+    Shapes: x `[B, ...]`. Error: length < 1.
+
+    ```mlir
+    %seq = transformer.uniform_sequences %features length 1500 : tensor<?x80x3000xf32>
+    ```
+    Source: Whisper (Radford et al. 2022), whose audio always has 30 seconds.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$length);
+  let results = (outs Transformer_Sequences:$sequences);
+  let assemblyFormat = "$x `length` $length attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Transformer_TokenColumnsOp : Transformer_Op<"token_columns", [Pure, Transformer_CostOpInterface]> {
+  let summary = "the column that every token came from";
+  let description = [{
+    `result[t] = s` for the row `t` that came from `(b, s)` of `[batch, sequence]`.
+
+    Shape: result `[T]`.
+
+    ```mlir
+    %columns = transformer.token_columns %seq : tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins Transformer_Sequences:$sequences);
+  let results = (outs Transformer_Ids:$result);
+  let assemblyFormat = "$sequences attr-dict `:` type($result)";
+}
+
 def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure, Transformer_CostOpInterface]> {
   let summary = "puts padding back, as zeros, where outputs leave";
   let description = [{

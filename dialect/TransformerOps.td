@@ -6,6 +6,7 @@
 include "dialect/ParameterOps.td"
 include "dialect/SequenceOps.td"
 include "dialect/EmbeddingOps.td"
+include "dialect/WindowOps.td"
 include "dialect/LayerOps.td"
 include "dialect/AttentionOps.td"
 include "dialect/CacheOps.td"

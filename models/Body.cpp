@@ -1,6 +1,7 @@
 //===- Body.cpp - writing the body of a layer or an entry point -----------===//
 #include "models/Body.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 
@@ -79,6 +80,25 @@ Value Body::linear(Value x, Value weight, Value bias, WeightLayout layout, Strin
   auto type = cast<RankedTensorType>(weight.getType());
   int64_t width = type.getDimSize(layout == WeightLayout::OutIn ? 0 : 1);
   return LinearOp::create(builder, named(name), rows(width), x, weight, bias, layout);
+}
+
+Value Body::convolution(Value x, Value sequences, Value resultSequences, StringRef name,
+                        int64_t width, const Convolution &convolution) {
+  MLIRContext *context = builder.getContext();
+  int64_t in = widthOf(x), kernel = convolution.kernel;
+  Value windows =
+      WindowsOp::create(builder, named("windows"), rows(kernel * in), x, sequences, resultSequences,
+                        kernel, convolution.stride, convolution.padding);
+  Value stored = weight((name + ".weight").str(), {width, in, kernel}, init.linearWeight(context));
+  Location loc = named("by_time");
+  Value empty = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{width, kernel, in},
+                                        builder.getF32Type());
+  Value byTime =
+      linalg::TransposeOp::create(builder, loc, stored, empty, ArrayRef<int64_t>{0, 2, 1})
+          ->getResult(0);
+  Value bias = weight((name + ".bias").str(), {width}, init.linearBias(context, kernel * in));
+  return linear(windows, reshape(byTime, {width, kernel * in}, "matrix"), bias, WeightLayout::OutIn,
+                lastPart(name));
 }
 
 Value Body::embedding(Value ids, StringRef name, int64_t count, int64_t width, double scale) {
@@ -230,11 +250,14 @@ Value Body::attention(ArrayRef<Value> qkv, Value sequences, const AttentionOptio
                       double scale) {
   Value keySequences = options.memorySequences ? options.memorySequences : sequences;
   bool grouped = options.kvHeads && options.kvHeads != options.heads;
-  return AttentionOp::create(builder, named("attention"), qkv[0].getType(), /*log_sum_exp=*/Type(),
-                             qkv[0], qkv[1], qkv[2], sequences, keySequences, options.scaleFactor,
-                             options.positionBias, builder.getI64IntegerAttr(options.heads),
-                             grouped ? builder.getI64IntegerAttr(options.kvHeads) : IntegerAttr(),
-                             builder.getF64FloatAttr(scale), optionsOf(options))
+  return AttentionOp::create(
+             builder, named("attention"), qkv[0].getType(), /*log_sum_exp=*/Type(), qkv[0], qkv[1],
+             qkv[2], sequences, keySequences, options.scaleFactor, options.positionBias,
+             options.queryScores, options.keyScores, builder.getI64IntegerAttr(options.heads),
+             grouped ? builder.getI64IntegerAttr(options.kvHeads) : IntegerAttr(),
+             builder.getF64FloatAttr(scale), optionsOf(options),
+             options.columns.empty() ? DenseI32ArrayAttr()
+                                     : builder.getDenseI32ArrayAttr(options.columns))
       .getResult();
 }
 
@@ -310,4 +333,24 @@ Value Body::unpack(Value x, Value sequences, StringRef name, std::optional<int64
   return UnpackTokensOp::create(builder, named(name),
                                 RankedTensorType::get(shape, builder.getF32Type()), x, sequences,
                                 column ? builder.getI64IntegerAttr(*column) : IntegerAttr());
+}
+
+Value Body::unpackFixed(Value x, Value sequences, StringRef name, int64_t length) {
+  auto type =
+      RankedTensorType::get({ShapedType::kDynamic, length, widthOf(x)}, builder.getF32Type());
+  return UnpackTokensOp::create(builder, named(name), type, x, sequences, IntegerAttr());
+}
+
+Value Body::reshape(Value x, ArrayRef<int64_t> shape, StringRef name) {
+  auto type = cast<RankedTensorType>(x.getType());
+  Type element = type.getElementType();
+  Location loc = named(name);
+  if (type.getRank() > 1)
+    x = tensor::CollapseShapeOp::create(builder, loc,
+                                        RankedTensorType::get({type.getNumElements()}, element), x,
+                                        mergeFirst(type.getRank(), type.getRank()));
+  if (shape.size() == 1)
+    return x;
+  return tensor::ExpandShapeOp::create(builder, loc, RankedTensorType::get(shape, element), x,
+                                       mergeFirst(shape.size(), shape.size()));
 }

@@ -56,6 +56,14 @@ struct AttentionOptions {
   int64_t window = 0;      // none
   Value positionBias = {}; // none
   Value scaleFactor = {};  // a factor of the scores that is a value; none
+  // Disentangled: scores of queries and of keys with distances, and the column of a distance.
+  Value queryScores = {}, keyScores = {};
+  llvm::ArrayRef<int32_t> columns = {};
+};
+
+/// A convolution over time.
+struct Convolution {
+  int64_t kernel, stride, padding;
 };
 
 /// Writes ops one after the other, taking weights by name: in an entry point a
@@ -82,6 +90,10 @@ public:
   Value linear(Value x, llvm::StringRef name, int64_t width, bool hasBias);
   /// A linear layer of given tensors, `bias` may be null; `name` is the result's.
   Value linear(Value x, Value weight, Value bias, WeightLayout layout, llvm::StringRef name);
+  /// A linear layer of the windows of sequences, whose results are the tokens of
+  /// other ones: `NAME.weight` of shape `[width, in, kernel]` and `NAME.bias`.
+  Value convolution(Value x, Value sequences, Value resultSequences, llvm::StringRef name,
+                    int64_t width, const Convolution &convolution);
   /// `NAME.weight` of shape `[rows, width]`.
   Value embedding(Value ids, llvm::StringRef name, int64_t rows, int64_t width, double scale = 1);
   /// Rows of a given table; `name` is the result's.
@@ -127,6 +139,10 @@ public:
   Value lastToken(Value x, Value sequences);
   Value unpack(Value x, Value sequences, llvm::StringRef name,
                std::optional<int64_t> column = std::nullopt);
+  /// The same for sequences of one length, which the result's type has.
+  Value unpackFixed(Value x, Value sequences, llvm::StringRef name, int64_t length);
+  /// The same elements in another static shape.
+  Value reshape(Value x, llvm::ArrayRef<int64_t> shape, llvm::StringRef name);
 
   /// A location that gives the next value its name in the text.
   Location named(llvm::StringRef name);

@@ -97,7 +97,12 @@ Value ModelBuilder::input(const Input &input) {
   if (!dims.empty())
     attributes.set(attr::dims, builder.getStrArrayAttr(dims));
   SmallVector<int64_t> shape(dims.empty() ? 2 : dims.size(), ShapedType::kDynamic);
-  return addArgument(input.name, RankedTensorType::get(shape, builder.getI64Type()), attributes);
+  if (!input.sizes.empty()) {
+    shape.truncate(1);
+    llvm::append_range(shape, input.sizes);
+  }
+  Type element = input.real ? Type(builder.getF32Type()) : Type(builder.getI64Type());
+  return addArgument(input.name, RankedTensorType::get(shape, element), attributes);
 }
 
 Value ModelBuilder::addArgument(StringRef name, Type type, const NamedAttrList &attributes) {

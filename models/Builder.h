@@ -24,7 +24,7 @@ struct AliasRule {
   SmallVector<std::string> aliases(llvm::StringRef name) const;
 };
 
-/// An input `[batch, sequence]` of the entry point.
+/// An input of the entry point, `[batch, sequence]` of integers unless it says otherwise.
 struct Input {
   std::string name;
   /// How it is made when it is missing; null: it must be given.
@@ -39,6 +39,9 @@ struct Input {
   SmallVector<llvm::StringRef> dims = {};
   /// Every value is below the size of this name.
   llvm::StringRef below = {};
+  /// Fixed sizes behind the batch, instead of named ones.
+  SmallVector<int64_t> sizes = {};
+  bool real = false; // of f32
 };
 
 /// A function for all layers of one kind.

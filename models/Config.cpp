@@ -47,6 +47,11 @@ void Config::failText(StringRef key, const Twine &expected, StringRef found) {
 
 bool Config::has(Keys keys) const { return fields->find(keys).second != nullptr; }
 
+bool Config::isText(StringRef key) const {
+  const Json *value = fields->find({key}).second;
+  return value && value->is_string();
+}
+
 bool Config::isNull(StringRef key) const {
   auto it = fields->object.find(key.str());
   return it != fields->object.end() && it->is_null();
@@ -72,6 +77,22 @@ int64_t Config::integer(Keys keys, std::optional<int64_t> defaultValue, int64_t 
 
 int64_t Config::size(Keys keys, std::optional<int64_t> defaultValue, int64_t max) {
   return integer(keys, defaultValue, 1, max + 1);
+}
+
+std::pair<int64_t, int64_t> Config::sizePair(StringRef key, int64_t defaultValue) {
+  const Json *value = fields->find({key}).second;
+  if (!value || !value->is_array()) {
+    int64_t both = size({key}, defaultValue);
+    return {both, both};
+  }
+  auto isSize = [](const Json &item) {
+    return item.is_number_unsigned() && item.get<uint64_t>() >= 1 &&
+           item.get<uint64_t>() <= uint64_t(maxWidth);
+  };
+  if (value->size() == 2 && llvm::all_of(*value, isSize))
+    return {(*value)[0].get<int64_t>(), (*value)[1].get<int64_t>()};
+  fail(key, "a size or a list of two", describe(*value));
+  return {defaultValue, defaultValue};
 }
 
 double Config::number(Keys keys, double defaultValue) {

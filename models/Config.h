@@ -34,11 +34,15 @@ public:
   Config(Config &&) noexcept;
 
   bool has(Keys keys) const;
+  /// Whether the field holds a text.
+  bool isText(llvm::StringRef key) const;
   /// Whether the field is there and null, where that is not the same as missing.
   bool isNull(llvm::StringRef key) const;
 
   /// An integer in `[1, max]`; without a default the field must be there.
   int64_t size(Keys keys, std::optional<int64_t> defaultValue, int64_t max = maxWidth);
+  /// A size, or a list of two; the height's and the width's.
+  std::pair<int64_t, int64_t> sizePair(llvm::StringRef key, int64_t defaultValue);
   /// An integer in `[low, high)`.
   int64_t integer(Keys keys, std::optional<int64_t> defaultValue, int64_t low, int64_t high);
   /// A finite number that is not negative.

@@ -21,6 +21,7 @@ static constexpr StringLiteral electraHeads[] = {"Model",
                                                  "ForSequenceClassification",
                                                  "ForTokenClassification",
                                                  "ForQuestionAnswering"};
+static constexpr StringLiteral imageHeads[] = {"Model", "ForImageClassification"};
 static constexpr StringLiteral decoderHeads[] = {"Model", "LMHeadModel"};
 static constexpr StringLiteral causalHeads[] = {"Model", "ForCausalLM"};
 static constexpr StringLiteral seq2seqHeads[] = {"Model", "ForConditionalGeneration"};
@@ -33,6 +34,8 @@ static const Family families[] = {
     {"albert", "Albert", bertHeads, buildAlbert},
     {"roberta", "Roberta", encoderHeads, buildRoberta},
     {"distilbert", "DistilBert", encoderHeads, buildDistilBert},
+    {"deberta-v2", "DebertaV2", encoderHeads, buildDebertaV2},
+    {"vit", "ViT", imageHeads, buildVit},
     {"openai-gpt", "OpenAIGPT", decoderHeads, buildOpenAIGpt},
     {"gpt2", "GPT2", decoderHeads, buildGpt2},
     {"llama", "Llama", causalHeads, buildLlama},
@@ -52,6 +55,7 @@ static const Family families[] = {
     {"blenderbot", "Blenderbot", seq2seqHeads, buildBlenderbot},
     {"blenderbot-small", "BlenderbotSmall", seq2seqHeads, buildBlenderbotSmall},
     {"t5", "T5", t5Heads, buildT5},
+    {"whisper", "Whisper", seq2seqHeads, buildWhisper},
     {"transformer", "", {}, buildNnTransformer},
     {"annotated_transformer", "", {}, buildAnnotatedTransformer},
     {"bert_pytorch", "", {}, buildBertPytorch},

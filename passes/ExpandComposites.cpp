@@ -61,8 +61,10 @@ struct Expander {
     double headDim = static_cast<double>(widthOf(q)) / static_cast<double>(inputs.numHeads);
     auto attention = AttentionOp::create(
         builder, q.getType(), /*log_sum_exp=*/Type(), q, k, v, sequences, keys, inputs.scaleFactor,
-        inputs.positionBias, builder.getI64IntegerAttr(inputs.numHeads), inputs.numKvHeads,
-        builder.getF64FloatAttr(inputs.scale.value_or(1.0 / std::sqrt(headDim))), inputs.options);
+        inputs.positionBias, /*query_scores=*/Value(), /*key_scores=*/Value(),
+        builder.getI64IntegerAttr(inputs.numHeads), inputs.numKvHeads,
+        builder.getF64FloatAttr(inputs.scale.value_or(1.0 / std::sqrt(headDim))), inputs.options,
+        /*columns=*/DenseI32ArrayAttr());
     return linear(attention.getResult(), p[3], layout);
   }
 

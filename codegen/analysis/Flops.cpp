@@ -40,10 +40,11 @@ public:
 
 private:
   /// The mask whose tokens a value's rows (or sequences) are, or each of whose
-  /// rows gave one of them.
+  /// rows gave one of them, or a fixed number.
   struct Origin {
     StringAttr mask;
     bool perSequence = false;
+    int64_t fixed = 0;
     explicit operator bool() const { return !!mask; }
   };
   using Origins = DenseMap<Value, Origin>;
@@ -76,10 +77,28 @@ private:
       return {mask ? entry.getArgAttrOfType<StringAttr>(mask.getArgNumber(), attr::name)
                    : StringAttr()};
     }
+    if (kind == RowOrigin::Fixed)
+      return {anyMask(), false, op.getAttrOfType<IntegerAttr>("length").getInt()};
+    if (kind == RowOrigin::Result)
+      return origins.lookup(op.getOperands().back());
     for (Value operand : op.getOperands())
-      if (Origin origin = origins.lookup(operand))
-        return {origin.mask, origin.perSequence || kind == RowOrigin::Sequences};
+      if (Origin origin = origins.lookup(operand)) {
+        if (kind == RowOrigin::Sequences)
+          return {origin.mask, true};
+        return origin;
+      }
     return {};
+  }
+
+  /// A mask, each of whose rows is a sequence of those that have none of their own.
+  StringAttr anyMask() {
+    StringAttr found;
+    entry.walk([&](PackTokensOp op) {
+      auto mask = dyn_cast<BlockArgument>(op.getMask());
+      if (mask && !found)
+        found = entry.getArgAttrOfType<StringAttr>(mask.getArgNumber(), attr::name);
+    });
+    return found;
   }
 
   void count(CostOpInterface op, Origins &origins) {
@@ -89,10 +108,14 @@ private:
       Origin rows = origins.lookup(cost.rows), keys = origins.lookup(cost.keys);
       if (!rows || (cost.keys && !keys))
         continue;
-      if (cost.keys)
+      if (cost.keys && !rows.fixed && !keys.fixed) {
         pairs[{rows.mask, keys.mask, cost.causal ? 1 : 0}] += cost.flops;
-      else
-        (rows.perSequence ? perSequence : perToken)[rows.mask] += cost.flops;
+      } else {
+        // Tokens of one side alone, or of neither, are as many as their mask says.
+        bool tokens = cost.keys ? !rows.fixed || !keys.fixed : !rows.fixed && !rows.perSequence;
+        int64_t known = std::max<int64_t>(rows.fixed, 1) * std::max<int64_t>(keys.fixed, 1);
+        (tokens ? perToken : perSequence)[rows.mask] += cost.flops * known;
+      }
       if (rows.perSequence)
         op->setAttr(kPerSequenceAttr, UnitAttr::get(op->getContext()));
     }

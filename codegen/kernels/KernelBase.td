@@ -9,6 +9,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Kernel_Buffer : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
 
+defvar Kernel_DestinationDeclaration = [{
+  ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+}];
+
 /// Computes its `outs` from its other operands: on tensors, with results tied to the
 /// outs, or on memrefs, without results.
 class Kernel_DestinationOp<Dialect dialect, string mnemonic, list<Trait> traits = []>
@@ -16,9 +20,7 @@ class Kernel_DestinationOp<Dialect dialect, string mnemonic, list<Trait> traits 
           DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
-  }];
+  let extraClassDeclaration = Kernel_DestinationDeclaration;
   let extraClassDefinition = [{
     void $cppClass::getEffects(::mlir::SmallVectorImpl<
         ::mlir::SideEffects::EffectInstance<::mlir::MemoryEffects::Effect>> &effects) {

@@ -42,6 +42,61 @@ LogicalResult PackTokensOp::verify() {
   return success();
 }
 
+LogicalResult UniformSequencesOp::verify() {
+  if (failed(verifyKernel(*this, 2)) ||
+      failed(verifyBuffer(*this, "offsets", getOuts()[0], index(*this), {kAny})))
+    return failure();
+  if (static_cast<int64_t>(getLength()) < 1)
+    return emitOpError() << "expected length >= 1, found " << static_cast<int64_t>(getLength());
+  return verifyBuffer(*this, "places", getOuts()[1], index(*this), {kAny});
+}
+
+LogicalResult TokenColumnsOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "places", getRows(), index(*this), {kAny})))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], i64(*this), {kAny});
+}
+
+PatchesOp::Sizes PatchesOp::sizes() {
+  ArrayRef<int64_t> shape = cast<ShapedType>(getX().getType()).getShape(), sizes = getSizes();
+  bool image = sizes.size() == 2;
+  return {shape[1], image ? shape[2] : 1, shape.back(), image ? sizes[0] : 1, sizes.back()};
+}
+
+LogicalResult PatchesOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "places", getRows(), index(*this), {kAny})))
+    return failure();
+  auto type = cast<ShapedType>(getX().getType());
+  ArrayRef<int64_t> shape = type.getShape().drop_front();
+  if (type.getElementType() != f32(*this) || (shape.size() != 2 && shape.size() != 3) ||
+      getSizes().size() + 1 != shape.size() || llvm::any_of(shape, ShapedType::isDynamic))
+    return emitOpError() << "expected x of items of a static shape with a size for each but its "
+                            "first dimension, found "
+                         << type;
+  for (auto [dim, size] : llvm::zip_equal(shape.drop_front(), getSizes()))
+    if (size < 1 || size > dim)
+      return emitOpError() << "expected sizes in [1, " << dim << "], found " << size;
+  Sizes of = sizes();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this),
+                      {kAny, of.channels * of.down * of.across});
+}
+
+LogicalResult WindowsOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  FailureOr<int64_t> result = verifyRows(*this, "an out", getOuts()[0]);
+  if (failed(width) || failed(result) ||
+      failed(verifyBuffer(*this, "offsets", getCu(), index(*this), {kAny})) ||
+      failed(verifyBuffer(*this, "offsets of the result", getCuResult(), index(*this), {kAny})))
+    return failure();
+  if (*result % *width)
+    return emitOpError() << "expected an out of whole rows of " << *width << ", found " << *result;
+  return success();
+}
+
 LogicalResult UnpackTokensOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
@@ -160,7 +215,44 @@ LogicalResult AttentionOp::verify() {
   if (getOuts().size() == 2 &&
       failed(verifyBuffer(*this, "log_sum_exp", getOuts()[1], f32(*this), {kAny, heads})))
     return failure();
-  return verifyBias(*this, getPositionBias(), heads);
+  if (failed(verifyBias(*this, getPositionBias(), heads)))
+    return failure();
+  if (static_cast<bool>(getColumns()) != (getQueryScores() || getKeyScores()))
+    return emitOpError() << "expected columns beside query_scores or key_scores";
+  if (getColumns() && failed(verifyBuffer(*this, "columns", getColumns(),
+                                          IntegerType::get(getContext(), 32), {kAny})))
+    return failure();
+  for (auto [what, scores, count] : {std::tuple("query_scores", getQueryScores(), heads),
+                                     std::tuple("key_scores", getKeyScores(), kvHeads)}) {
+    if (!scores)
+      continue;
+    FailureOr<int64_t> width = verifyRows(*this, what, scores);
+    if (failed(width))
+      return failure();
+    if (*width % count)
+      return emitOpError() << "expected " << what << " of " << count << " heads, found a width of "
+                           << *width;
+  }
+  return success();
+}
+
+LogicalResult RelativeScoresOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  int64_t heads = getNumHeads();
+  if (heads < 1 || *width % heads)
+    return emitOpError() << "expected num_heads that divides the width " << *width << ", found "
+                         << heads;
+  auto table = cast<ShapedType>(getTable().getType());
+  if (failed(verifyBuffer(*this, "a table", getTable(), f32(*this), {kAny, *width})))
+    return failure();
+  if (table.isDynamicDim(0))
+    return emitOpError() << "expected a table of a static number of rows, found " << table;
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this),
+                      {kAny, heads * table.getDimSize(0)});
 }
 
 /// Sequences in pages; `width` is the cache's.

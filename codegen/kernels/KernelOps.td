@@ -76,6 +76,52 @@ def Kernel_PackTokensOp : Kernel_Op<"pack_tokens", [AttrSizedOperandSegments]> {
   let assemblyFormat = "`ins` `(` $mask (`,` $inputs^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_UniformSequencesOp : Kernel_Op<"uniform_sequences"> {
+  let summary = "offsets and places of sequences of one length";
+  let description = [{outs: cu `[B + 1]` index, rows `[B * length]` index. Semantics: `transformer.uniform_sequences`.}];
+  let arguments = (ins Variadic<Kernel_Buffer>:$outs, I64Attr:$length);
+  let assemblyFormat = "`length` $length `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_TokenColumnsOp : Kernel_Op<"token_columns"> {
+  let summary = "the column that every token came from";
+  let description = [{ins: rows `[T]` index, the length of the padded rows; outs: `[T]` i64.}];
+  let arguments = (ins Kernel_Buffer:$rows, Index:$length, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $rows `,` $length `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_PatchesOp : Kernel_Op<"patches"> {
+  let summary = "the patches of images or of signals, a row each";
+  let description = [{
+    ins: x `[B, C, H, W]` or `[B, C, L]` f32, rows `[T]` index; outs: `[T, C * product of sizes]`.
+    Semantics: `transformer.patches`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$rows, Variadic<Kernel_Buffer>:$outs,
+                       DenseI64ArrayAttr:$sizes, I64Attr:$first);
+  let assemblyFormat = "`ins` `(` $x `,` $rows `)` `outs` `(` $outs `)` `sizes` $sizes `first` $first attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = Kernel_DestinationDeclaration # [{
+    /// x as images of C channels, H lines (a signal has one) and W columns, and a patch's lines and columns.
+    struct Sizes {
+      int64_t channels, height, width, down, across;
+      /// Patches of a line; of an item.
+      int64_t columns() const { return width / across; }
+      int64_t patches() const { return height / down * columns(); }
+    };
+    Sizes sizes();
+  }];
+}
+
+def Kernel_WindowsOp : Kernel_Op<"windows"> {
+  let summary = "each token beside its neighbours, as one row";
+  let description = [{
+    ins: x `[T, W]` f32 (rows may be strided), cu and cu of the result `[B + 1]` index; outs: `[T', kernel * W]`.
+    Semantics: `transformer.windows`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$cu, Kernel_Buffer:$cu_result, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$stride, I64Attr:$padding);
+  let assemblyFormat = "`ins` `(` $x `,` $cu `,` $cu_result `)` `outs` `(` $outs `)` `stride` $stride `padding` $padding attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_UnpackTokensOp : Kernel_Op<"unpack_tokens"> {
   let summary = "rows back into [B, S, W] or one column into [B, S], zeros elsewhere";
   let description = [{ins: x `[T, W]` f32, rows `[T]` index; outs: `[B, S, W]`, with `column` `[B, S]`.}];
@@ -125,18 +171,32 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
     ins: q `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]` (rows may be
     strided: columns of a merged projection), cu of the queries and cu of the
     keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]`
-    or `[num_heads]` 0 or 1 times; outs: result `[Tq, num_heads * D]` and,
+    or `[num_heads]` 0 or 1 times, query_scores `[Tq, num_heads * P]`, key_scores
+    `[Tk, num_kv_heads * P]` and columns `[N]` i32; outs: result `[Tq, num_heads * D]` and,
     optionally, log_sum_exp `[Tq, num_heads]`. Semantics: `transformer.attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor,
-                       Optional<Kernel_Buffer>:$position_bias, Variadic<Kernel_Buffer>:$outs,
+                       Optional<Kernel_Buffer>:$position_bias, Optional<Kernel_Buffer>:$query_scores,
+                       Optional<Kernel_Buffer>:$key_scores, Optional<Kernel_Buffer>:$columns,
+                       Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale,
                        Transformer_AttentionOptions:$options);
   let assemblyFormat = [{
     `ins` `(` $q `,` $k `,` $v `,` $cu_queries `,` $cu_keys (`,` `scale_factor` $scale_factor^)? `)`
-    (`position_bias` `(` $position_bias^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
+    (`position_bias` `(` $position_bias^ `)`)? (`query_scores` `(` $query_scores^ `)`)?
+    (`key_scores` `(` $key_scores^ `)`)? (`columns` `(` $columns^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
   }];
+}
+
+def Kernel_RelativeScoresOp : Kernel_Op<"relative_scores"> {
+  let summary = "products of every head with the rows of a table";
+  let description = [{
+    ins: x `[T, num_heads * D]` (rows may be strided), table `[P, num_heads * D]`; outs: `[T, num_heads * P]`.
+    Semantics: `transformer.relative_scores`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$table, Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads);
+  let assemblyFormat = "`ins` `(` $x `,` $table `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {

@@ -1,5 +1,6 @@
 //===- AttentionPatterns.cpp - attention on packed rows -------------------===//
 #include "codegen/linalg/Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -15,12 +16,32 @@ struct ConvertAttention : OpConversionPattern<AttentionOp> {
     SmallVector<Value> outs;
     for (Value result : op->getResults())
       outs.push_back(emptyRows(rewriter, op.getLoc(), result, q));
-    ValueRange bias = adaptor.getPositionBias();
+    auto optional = [](ValueRange values) { return values.empty() ? Value() : values.front(); };
+    Value columns;
+    if (auto given = op.getColumns()) {
+      auto type =
+          RankedTensorType::get({static_cast<int64_t>(given->size())}, rewriter.getI32Type());
+      columns =
+          arith::ConstantOp::create(rewriter, op.getLoc(), DenseElementsAttr::get(type, *given));
+    }
     rewriter.replaceOpWithNewOp<kernel::AttentionOp>(
         op, op->getResultTypes(), q, adaptor.getK().front(), adaptor.getV().front(), queries.cu,
-        keys.cu, adaptor.getScaleFactor(), bias.empty() ? Value() : bias.front(), outs,
+        keys.cu, adaptor.getScaleFactor(), optional(adaptor.getPositionBias()),
+        optional(adaptor.getQueryScores()), optional(adaptor.getKeyScores()), columns, outs,
         op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
         op.getOptions());
+    return success();
+  }
+};
+
+struct ConvertRelativeScores : OpConversionPattern<RelativeScoresOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(RelativeScoresOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), adaptor.getX());
+    rewriter.replaceOpWithNewOp<kernel::RelativeScoresOp>(op, TypeRange{out.getType()},
+                                                          adaptor.getX(), adaptor.getTable(),
+                                                          ValueRange{out}, op.getNumHeadsAttr());
     return success();
   }
 };
@@ -60,6 +81,6 @@ struct ConvertPagedAttention : OpConversionPattern<PagedAttentionOp> {
 
 void mlir::transformer::populateAttentionPatterns(const TypeConverter &converter,
                                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertAttention, ConvertAppendPages, ConvertPagedAttention>(converter,
-                                                                            patterns.getContext());
+  patterns.add<ConvertAttention, ConvertRelativeScores, ConvertAppendPages, ConvertPagedAttention>(
+      converter, patterns.getContext());
 }

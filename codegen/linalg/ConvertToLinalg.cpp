@@ -92,6 +92,7 @@ struct ConvertTransformerToLinalgPass
     RewritePatternSet patterns(&getContext());
     populateSequencePatterns(converter, patterns);
     populateEmbeddingPatterns(converter, patterns);
+    populateWindowPatterns(converter, patterns);
     populateLinearPatterns(converter, patterns);
     populateNormPatterns(converter, patterns);
     populateAttentionPatterns(converter, patterns);

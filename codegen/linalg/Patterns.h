@@ -22,15 +22,17 @@ struct SequenceValues {
   static SmallVector<Type> types(MLIRContext *context);
 };
 
-/// pack_tokens, unpack_tokens, first_token, last_token.
+/// pack_tokens, uniform_sequences, token_columns, unpack_tokens, first_token, last_token.
 void populateSequencePatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 /// embedding, with or without a norm; rotary_table, rotary_embedding.
 void populateEmbeddingPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+/// patches, windows.
+void populateWindowPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 /// linear, split.
 void populateLinearPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 /// layer_norm and rms_norm, with or without a residual.
 void populateNormPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
-/// attention, append_pages, paged_attention.
+/// attention, relative_scores, append_pages, paged_attention.
 void populateAttentionPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 
 /// A tensor.empty of the type of `result`, whose dynamic rows are as many as those of `like`.

@@ -51,6 +51,40 @@ struct ConvertPackTokens : OpConversionPattern<PackTokensOp> {
   }
 };
 
+struct ConvertUniformSequences : OpConversionPattern<UniformSequencesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(UniformSequencesOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto indices = cast<RankedTensorType>(SequenceValues::types(getContext()).front());
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value length = arith::ConstantIndexOp::create(rewriter, loc, op.getLength());
+    Value batch = tensor::DimOp::create(rewriter, loc, adaptor.getX(), 0);
+    Value tokens = arith::MulIOp::create(rewriter, loc, batch, length);
+    Value offsets = arith::AddIOp::create(rewriter, loc, batch, one);
+    SmallVector<Value> outs;
+    for (Value count : {offsets, tokens})
+      outs.push_back(tensor::EmptyOp::create(rewriter, loc, indices, ValueRange{count}));
+    auto made = kernel::UniformSequencesOp::create(rewriter, loc, TypeRange{indices, indices}, outs,
+                                                   op.getLengthAttr());
+    SmallVector<SmallVector<Value>> values = {{made.getResult(0), made.getResult(1), length}};
+    rewriter.replaceOpWithMultiple(op, std::move(values));
+    return success();
+  }
+};
+
+struct ConvertTokenColumns : OpConversionPattern<TokenColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(TokenColumnsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    SequenceValues of(adaptor.getSequences());
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), of.rows);
+    rewriter.replaceOpWithNewOp<kernel::TokenColumnsOp>(op, TypeRange{out.getType()}, of.rows,
+                                                        of.length, ValueRange{out});
+    return success();
+  }
+};
+
 struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(UnpackTokensOp op, OneToNOpAdaptor adaptor,
@@ -58,16 +92,14 @@ struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
     Location loc = op.getLoc();
     SequenceValues of(adaptor.getSequences());
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[0] = shape[1] = ShapedType::kDynamic;
-    auto padded = RankedTensorType::get(shape, type.getElementType());
-    Value out = tensor::EmptyOp::create(rewriter, loc, padded,
-                                        ValueRange{batchOf(rewriter, loc, of.cu), of.length});
-    Value y =
-        kernel::UnpackTokensOp::create(rewriter, loc, TypeRange{padded}, adaptor.getX().front(),
-                                       of.rows, ValueRange{out}, op.getColumnAttr())
-            .getResult(0);
-    rewriter.replaceOp(op, rewriter.createOrFold<tensor::CastOp>(loc, type, y));
+    SmallVector<Value> sizes;
+    if (type.isDynamicDim(0))
+      sizes.push_back(batchOf(rewriter, loc, of.cu));
+    if (type.isDynamicDim(1))
+      sizes.push_back(of.length);
+    Value out = tensor::EmptyOp::create(rewriter, loc, type, sizes);
+    rewriter.replaceOpWithNewOp<kernel::UnpackTokensOp>(
+        op, TypeRange{type}, adaptor.getX().front(), of.rows, ValueRange{out}, op.getColumnAttr());
     return success();
   }
 };
@@ -98,6 +130,7 @@ template <typename OpTy> struct ConvertOneToken : OpConversionPattern<OpTy> {
 
 void mlir::transformer::populateSequencePatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertPackTokens, ConvertUnpackTokens, ConvertOneToken<FirstTokenOp>,
-               ConvertOneToken<LastTokenOp>>(converter, patterns.getContext());
+  patterns.add<ConvertPackTokens, ConvertUniformSequences, ConvertTokenColumns, ConvertUnpackTokens,
+               ConvertOneToken<FirstTokenOp>, ConvertOneToken<LastTokenOp>>(converter,
+                                                                            patterns.getContext());
 }

@@ -29,6 +29,21 @@ static double biasOf(const Tensor *bias, int64_t head, int64_t distance) {
   return bias->row(head)[std::clamp<int64_t>(distance + (columns - 1) / 2, 0, columns - 1)];
 }
 
+/// What the contents of a query and a key say about their distance; `head` and
+/// `kvHead` are theirs.
+static double relativeScore(const AttentionInputs &inputs, int64_t query, int64_t head, int64_t key,
+                            int64_t kvHead, int64_t distance) {
+  int64_t count = inputs.columns.size();
+  if (count == 0)
+    return 0;
+  int64_t column = inputs.columns[std::clamp<int64_t>(distance + (count - 1) / 2, 0, count - 1)];
+  auto at = [&](const Tensor *scores, int64_t row, int64_t of, int64_t heads) {
+    return scores ? scores->row(row)[of * (scores->shape[1] / heads) + column] : 0.0;
+  };
+  return at(inputs.queryScores, query, head, inputs.numHeads) +
+         at(inputs.keyScores, key, kvHead, inputs.numKvHeads);
+}
+
 /// One head of one query: softmax of `scores` times v, in `count` columns. v and
 /// out point to the head's columns; consecutive keys are `stride` apart. Returns
 /// the logarithm of the sum.
@@ -65,6 +80,7 @@ Tensor reference::attention(const Tensor &q, const Tensor &k, const Tensor &v,
           double dot = 0;
           for (int64_t d = 0; d < headDim; ++d)
             dot += q.row(row)[column + d] * k.row(firstKey + key)[kvColumn + d];
+          dot += relativeScore(inputs, row, h, firstKey + key, h / group, key - position);
           scores.push_back(inputs.scale * dot + biasOf(inputs.bias, h, key - position));
         }
         double logarithm = attend(std::move(scores), v.row(firstKey + first) + kvColumn, v.shape[1],
@@ -77,6 +93,19 @@ Tensor reference::attention(const Tensor &q, const Tensor &k, const Tensor &v,
   return result;
 }
 
+LogicalResult reference::evaluate(RelativeScoresOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &table = frame.tensor(op.getTable());
+  int64_t heads = op.getNumHeads(), headDim = x.shape[1] / heads, positions = table.shape[0];
+  Tensor result = Tensor::zeros({x.shape[0], heads * positions});
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t p = 0; p < positions; ++p)
+        for (int64_t d = h * headDim; d < (h + 1) * headDim; ++d)
+          result.row(t)[h * positions + p] += x.row(t)[d] * table.row(p)[d];
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
 LogicalResult reference::evaluate(AttentionOp op, Frame &frame) {
   const Tensor &q = frame.tensor(op.getQ()), &k = frame.tensor(op.getK()),
                &v = frame.tensor(op.getV());
@@ -85,14 +114,21 @@ LogicalResult reference::evaluate(AttentionOp op, Frame &frame) {
   if (failed(checkRows(op, frame, "q", q, queries)) || failed(checkRows(op, frame, "k", k, keys)) ||
       failed(checkRows(op, frame, "v", v, keys)) || failed(checkBatch(op, frame, queries, keys)))
     return failure();
-  double scale = op.getScale().convertToDouble();
+  AttentionInputs inputs = {static_cast<int64_t>(op.getNumHeads()), op.kvHeads(),
+                            op.getScale().convertToDouble(), op.getOptions(),
+                            frame.optional(op.getPositionBias())};
+  inputs.queryScores = frame.optional(op.getQueryScores());
+  inputs.keyScores = frame.optional(op.getKeyScores());
+  inputs.columns = op.getColumns().value_or(ArrayRef<int32_t>());
+  if ((inputs.queryScores &&
+       failed(checkRows(op, frame, "query_scores", *inputs.queryScores, queries))) ||
+      (inputs.keyScores && failed(checkRows(op, frame, "key_scores", *inputs.keyScores, keys))))
+    return failure();
   if (op.getScaleFactor())
-    scale *= frame.tensor(op.getScaleFactor()).reals()[0];
+    inputs.scale *= frame.tensor(op.getScaleFactor()).reals()[0];
   Tensor logSumExp;
-  frame.set(op.getResult(), attention(q, k, v, queries, keys,
-                                      {static_cast<int64_t>(op.getNumHeads()), op.kvHeads(), scale,
-                                       op.getOptions(), frame.optional(op.getPositionBias())},
-                                      op.getLogSumExp() ? &logSumExp : nullptr));
+  frame.set(op.getResult(),
+            attention(q, k, v, queries, keys, inputs, op.getLogSumExp() ? &logSumExp : nullptr));
   if (op.getLogSumExp())
     frame.set(op.getLogSumExp(), std::move(logSumExp));
   return success();

@@ -25,6 +25,12 @@ LogicalResult evaluate(PackTokensOp op, Frame &frame);
 LogicalResult evaluate(UnpackTokensOp op, Frame &frame);
 LogicalResult evaluate(FirstTokenOp op, Frame &frame);
 LogicalResult evaluate(LastTokenOp op, Frame &frame);
+LogicalResult evaluate(UniformSequencesOp op, Frame &frame);
+LogicalResult evaluate(TokenColumnsOp op, Frame &frame);
+
+// Patches and windows: Window.cpp.
+LogicalResult evaluate(PatchesOp op, Frame &frame);
+LogicalResult evaluate(WindowsOp op, Frame &frame);
 
 // Embeddings: Embedding.cpp.
 
@@ -64,6 +70,9 @@ struct AttentionInputs {
   double scale;
   AttentionOptionsAttr options;
   const Tensor *bias = nullptr; // `[H, P]`, `[H]` or none
+  // Disentangled: `[Tq, H * P]`, `[Tk, Hkv * P]`, either may be none, and the column of a distance.
+  const Tensor *queryScores = nullptr, *keyScores = nullptr;
+  llvm::ArrayRef<int32_t> columns = {};
 };
 /// q `[Tq, H * D]`, k and v `[Tk, Hkv * D]`: `[Tq, H * D]`, and the logarithms of
 /// the sums, `[Tq, H]`, to `logSumExp` if it is given.
@@ -75,6 +84,7 @@ LogicalResult checkRows(Operation *op, Frame &frame, llvm::StringRef what, const
                         const Sequences &sequences);
 LogicalResult checkBatch(Operation *op, Frame &frame, const Sequences &queries,
                          const Sequences &keys);
+LogicalResult evaluate(RelativeScoresOp op, Frame &frame);
 LogicalResult evaluate(AttentionOp op, Frame &frame);
 
 // Caches of keys and values: Cache.cpp.

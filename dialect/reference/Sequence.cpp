@@ -47,6 +47,27 @@ LogicalResult reference::evaluate(PackTokensOp op, Frame &frame) {
   return success();
 }
 
+LogicalResult reference::evaluate(UniformSequencesOp op, Frame &frame) {
+  Sequences sequences;
+  sequences.batch = frame.tensor(op.getX()).shape[0];
+  sequences.length = op.getLength();
+  for (int64_t b = 0; b <= sequences.batch; ++b)
+    sequences.offsets.push_back(b * sequences.length);
+  for (int64_t place = 0; place < sequences.offsets.back(); ++place)
+    sequences.places.push_back(place);
+  frame.set(op.getSequences(), std::move(sequences));
+  return success();
+}
+
+LogicalResult reference::evaluate(TokenColumnsOp op, Frame &frame) {
+  const Sequences &sequences = frame.sequences(op.getSequences());
+  Tensor result = Tensor::integerZeros({sequences.tokens()});
+  for (auto [t, place] : llvm::enumerate(sequences.places))
+    result.integers()[t] = place % sequences.length;
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
 LogicalResult reference::evaluate(UnpackTokensOp op, Frame &frame) {
   const Tensor &x = frame.tensor(op.getX());
   const Sequences &sequences = frame.sequences(op.getSequences());

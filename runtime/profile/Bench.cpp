@@ -50,13 +50,14 @@ Tensor randomFloats(std::vector<int64_t> shape, Random &random) {
 Tensor randomIntegers(const InputInfo &input, std::vector<int64_t> shape,
                       const std::vector<int64_t> &lengths, Random &random) {
   bool mask = isMask(input);
+  bool fixed = input.shape.size() != 2 || input.shape[1].name.empty();
   // What is bounded by a size that is not known here is 0.
   ValueRange range = input.range.value_or(ValueRange{0, input.below.empty() ? 2 : 1});
   Tensor tensor(DataType::I64, std::move(shape));
   int64_t columns = tensor.rank() == 2 ? tensor.shape()[1] : 1;
   for (int64_t i = 0; i < tensor.count(); ++i) {
     auto row = static_cast<size_t>(i / columns);
-    bool real = tensor.rank() != 2 || row >= lengths.size() || i % columns < lengths[row];
+    bool real = fixed || row >= lengths.size() || i % columns < lengths[row];
     bool draws = real && !mask && range.high > range.low;
     int64_t drawn = draws ? random.below(range.high - range.low) : 0;
     tensor.data<int64_t>()[i] = mask ? real : range.low + drawn;

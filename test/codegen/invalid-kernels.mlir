@@ -426,3 +426,44 @@ func.func @f(%x: memref<?x8xf32>, %t: memref<?x6xf32>) {
   transformer_kernel.rotary_embedding ins(%x, %t) outs(%x) {num_heads = 2 : i64} : (memref<?x8xf32>, memref<?x6xf32>, memref<?x8xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%x: memref<?x3x8x8xf32>, %r: memref<?xindex>, %y: memref<?x12xf32>) {
+  // expected-error @below {{expected an out of ?x48xf32, found 'memref<?x12xf32>'}}
+  transformer_kernel.patches ins(%x, %r) outs(%y) sizes [4, 4] first 0 : (memref<?x3x8x8xf32>, memref<?xindex>, memref<?x12xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x3x8x8xf32>, %r: memref<?xindex>, %y: memref<?x12xf32>) {
+  // expected-error @below {{expected x of items of a static shape with a size for each but its first dimension, found}}
+  transformer_kernel.patches ins(%x, %r) outs(%y) sizes [4] first 0 : (memref<?x3x8x8xf32>, memref<?xindex>, memref<?x12xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %y: memref<?x12xf32>) {
+  // expected-error @below {{expected an out of whole rows of 8, found 12}}
+  transformer_kernel.windows ins(%x, %c, %c) outs(%y) stride 1 padding 0 : (memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x12xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %t: memref<?x8xf32>, %y: memref<?x12xf32>) {
+  // expected-error @below {{expected a table of a static number of rows, found 'memref<?x8xf32>'}}
+  transformer_kernel.relative_scores ins(%x, %t) outs(%y) {num_heads = 2 : i64} : (memref<?x8xf32>, memref<?x8xf32>, memref<?x12xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %s: memref<?x9xf32>, %columns: memref<3xi32>) {
+  // expected-error @below {{expected query_scores of 2 heads, found a width of 9}}
+  transformer_kernel.attention ins(%x, %x, %x, %c, %c) query_scores(%s) columns(%columns) outs(%x) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x9xf32>, memref<3xi32>, memref<?x8xf32>) -> ()
+  return
+}

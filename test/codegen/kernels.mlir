@@ -79,3 +79,21 @@ func.func @options(%x: tensor<?x8xf32>, %g: tensor<8xf32>, %cu: tensor<?xindex>,
   %4 = transformer_kernel.rotary_embedding ins(%x, %rotary) outs(%x) {num_heads = 2 : i64} : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }
+
+// CHECK-LABEL: func @windows
+func.func @windows(%x: tensor<?x8xf32>, %image: tensor<?x3x6x4xf32>, %cu: tensor<?xindex>, %ids: tensor<?xi64>, %n: index, %patches: tensor<?x12xf32>, %three: tensor<?x24xf32>, %table: tensor<5x8xf32>, %scores: tensor<?x10xf32>, %columns: tensor<3xi32>) {
+  // CHECK: transformer_kernel.uniform_sequences length 7 outs(%{{.*}}, %{{.*}}) :
+  %0:2 = transformer_kernel.uniform_sequences length 7 outs(%cu, %cu) : (tensor<?xindex>, tensor<?xindex>) -> (tensor<?xindex>, tensor<?xindex>)
+  // CHECK: transformer_kernel.token_columns ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) :
+  %1 = transformer_kernel.token_columns ins(%cu, %n) outs(%ids) : (tensor<?xindex>, index, tensor<?xi64>) -> tensor<?xi64>
+  // CHECK: transformer_kernel.patches ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) sizes [2, 2] first 1 :
+  %2 = transformer_kernel.patches ins(%image, %cu) outs(%patches) sizes [2, 2] first 1 : (tensor<?x3x6x4xf32>, tensor<?xindex>, tensor<?x12xf32>) -> tensor<?x12xf32>
+  // CHECK: transformer_kernel.windows ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) stride 2 padding 1 :
+  %3 = transformer_kernel.windows ins(%x, %cu, %cu) outs(%three) stride 2 padding 1 : (tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x24xf32>) -> tensor<?x24xf32>
+  // CHECK: transformer_kernel.relative_scores ins(%{{.*}}, %{{.*}}) outs(%{{.*}}) {num_heads = 2 : i64} :
+  %4 = transformer_kernel.relative_scores ins(%x, %table) outs(%scores) {num_heads = 2 : i64} : (tensor<?x8xf32>, tensor<5x8xf32>, tensor<?x10xf32>) -> tensor<?x10xf32>
+  // CHECK: transformer_kernel.attention ins({{.*}}) query_scores(%{{.*}}) key_scores(%{{.*}}) columns(%{{.*}}) outs(
+  %5 = transformer_kernel.attention ins(%x, %x, %x, %cu, %cu) query_scores(%4) key_scores(%4) columns(%columns) outs(%x) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x10xf32>, tensor<?x10xf32>, tensor<3xi32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}

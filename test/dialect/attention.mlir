@@ -22,3 +22,14 @@ func.func @options(%q: tensor<?x8xf32>, %seq: !transformer.sequences, %table: te
   %2, %3 = transformer.attention %q, %q, %q sequences(%seq, %seq) position_bias(%slopes : tensor<2xf32>) options<> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>, tensor<?x2xf32>
   return
 }
+
+// CHECK-LABEL: func @disentangled
+func.func @disentangled(%q: tensor<?x8xf32>, %seq: !transformer.sequences, %table: tensor<6x8xf32>) {
+  // CHECK: %[[C2P:.*]] = transformer.relative_scores %{{.*}}, %{{.*}} {num_heads = 2 : i64} : tensor<?x8xf32>, tensor<6x8xf32> -> tensor<?x12xf32>
+  %c2p = transformer.relative_scores %q, %table {num_heads = 2 : i64} : tensor<?x8xf32>, tensor<6x8xf32> -> tensor<?x12xf32>
+  // CHECK: transformer.attention {{.*}} query_scores(%[[C2P]] : tensor<?x12xf32>) key_scores(%[[C2P]] : tensor<?x12xf32>) columns [5, 3, 0] {num_heads
+  %0 = transformer.attention %q, %q, %q sequences(%seq, %seq) query_scores(%c2p : tensor<?x12xf32>) key_scores(%c2p : tensor<?x12xf32>) columns [5, 3, 0] {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: transformer.attention {{.*}} key_scores(%[[C2P]] : tensor<?x12xf32>) columns [2] {num_heads
+  %1 = transformer.attention %q, %q, %q sequences(%seq, %seq) key_scores(%c2p : tensor<?x12xf32>) columns [2] {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}

@@ -102,3 +102,51 @@ func.func private @f() attributes {test.a = #transformer.norm<epsilon = 1.0>}
 
 // expected-error @below {{expected eps}}
 func.func private @f() attributes {test.a = #transformer.norm<unbiased>}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %p: tensor<?x12xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected columns beside query_scores or key_scores}}
+  %0 = transformer.attention %q, %q, %q sequences(%s, %s) query_scores(%p : tensor<?x12xf32>) {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %p: tensor<?x12xf32>, %k: tensor<?x10xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected key_scores of width 12, found 10}}
+  %0 = transformer.attention %q, %q, %q sequences(%s, %s) query_scores(%p : tensor<?x12xf32>) key_scores(%k : tensor<?x10xf32>) columns [0] {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %p: tensor<?x12xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected an odd number of columns, found 2}}
+  %0 = transformer.attention %q, %q, %q sequences(%s, %s) query_scores(%p : tensor<?x12xf32>) columns [0, 1] {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %p: tensor<?x12xf32>, %s: !transformer.sequences) {
+  // expected-error @below {{expected columns in [0, 6), found 6}}
+  %0 = transformer.attention %q, %q, %q sequences(%s, %s) query_scores(%p : tensor<?x12xf32>) columns [0, 6, 5] {num_heads = 2 : i64, scale = 1.0 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %t: tensor<6x8xf32>) {
+  // expected-error @below {{expected a result of width 12, found 10}}
+  %0 = transformer.relative_scores %q, %t {num_heads = 2 : i64} : tensor<?x8xf32>, tensor<6x8xf32> -> tensor<?x10xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<?x8xf32>, %t: tensor<6x8xf32>) {
+  // expected-error @below {{expected num_heads that divides the width 8, found 3}}
+  %0 = transformer.relative_scores %q, %t {num_heads = 3 : i64} : tensor<?x8xf32>, tensor<6x8xf32> -> tensor<?x18xf32>
+  return
+}

@@ -22,7 +22,7 @@ from table_shapes import make_checkpoint, table_shapes
 # Lengths on both sides of tile sizes; cut to what the model takes.
 LENGTHS = (1, 2, 7, 16, 17, 33, 48, 65)
 PADDING = 100
-CASES = ("bert-long", "gpt2-long", "transformer-sinusoidal", "annotated-unbiased", "bert-pytorch")
+CASES = ("bert-long", "gpt2-long", "transformer-sinusoidal", "annotated-unbiased", "bert-pytorch", "deberta-question-answering")
 
 Arrays = dict[str, np.ndarray]
 

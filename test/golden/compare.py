@@ -23,9 +23,19 @@ def expected_name(inputs_name: str) -> str:
     return "expected" + inputs_name.removeprefix("inputs")
 
 
+def image_tokens(config: dict) -> int:
+    """The class token and a token for each patch."""
+    image, patch = (np.broadcast_to(config[name], 2) for name in ("image_size", "patch_size"))
+    return 1 + int(np.prod(image // patch))
+
+
 def output_mask(config: dict, inputs: dict[str, np.ndarray]) -> np.ndarray:
     """[batch, sequence] of the outputs with a position per token: true where it counts."""
     family = config.get("model_type")
+    if "pixel_values" in inputs:
+        given = inputs.get("attention_mask")
+        rows = len(inputs["pixel_values"])
+        return np.ones((rows, image_tokens(config)), dtype=bool) if given is None else given != 0
     prefix = "decoder_" if "decoder_input_ids" in inputs else ""
     ids, mask = inputs[prefix + "input_ids"], inputs.get(prefix + "attention_mask")
     if mask is not None:

@@ -1,7 +1,7 @@
 """Families of transformers in float64.
 
-transformers rounds RMS norms, rotations and softmax of a float64 model to float32; here they are made of
-doubles.
+transformers rounds RMS norms, rotations, softmax and some scales of a float64 model to float32; here they are
+made of doubles.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from unittest import mock
 
 import torch
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.deberta_v2 import modeling_deberta_v2
 from transformers.models.gptj import modeling_gptj
 
 # The names of modules and of what stands before "RMSNorm" and "RotaryEmbedding" in them.
@@ -42,6 +43,11 @@ def exact_positions(count: int, width: int) -> torch.Tensor:
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
+def exact_scale(query: torch.Tensor, factor: int) -> torch.Tensor:
+    """DeBERTa's, of which scores are divided."""
+    return torch.tensor(query.size(-1) * factor, dtype=torch.float64).sqrt()
+
+
 class DoubleTorch:
     """The module torch, in which single precision is double precision."""
 
@@ -70,7 +76,8 @@ def exact() -> Iterator[None]:
                 old.append((owner, owner.forward))
                 owner.forward = forward
     try:
-        with mock.patch.object(modeling_gptj, "torch", DoubleTorch()):
+        scale = mock.patch.object(modeling_deberta_v2, "scaled_size_sqrt", exact_scale)
+        with mock.patch.object(modeling_gptj, "torch", DoubleTorch()), scale:
             yield
     finally:
         torch.nn.functional.softmax = softmax

@@ -87,7 +87,7 @@ def config_4(config: dict) -> dict:
 def short_config(case: Case, config: dict) -> dict:
     """Only what differs from the family's defaults."""
     default = type(transformers.AutoConfig.for_model(config["model_type"]))()
-    kept = {name: value for name, value in case.config.items() if value != getattr(default, name)}
+    kept = {name: value for name, value in case.config.items() if value != getattr(default, name, None)}
     head = {"model_type": config["model_type"]}
     if case.config_form != "short-base":
         head["architectures"] = config["architectures"]
@@ -128,7 +128,7 @@ def write_checkpoint(case: Case, directory: Path) -> dict:
 
 
 # How the names of classes and native definitions with two sides begin.
-ENCODER_DECODERS = ("transformer", "annotated_transformer", "Bart", "MBart", "Marian", "Pegasus", "Blenderbot", "T5Model", "T5For")
+ENCODER_DECODERS = ("transformer", "annotated_transformer", "Bart", "MBart", "Marian", "Pegasus", "Blenderbot", "T5Model", "T5For", "Whisper")
 
 # --- inputs ------------------------------------------------------------------------------------
 
@@ -162,7 +162,12 @@ def encoder_decoder_inputs(random: np.random.Generator, case: Case, set_name: st
         target = config.get("tgt_vocab_size") or config.get("decoder_vocab_size") or config["vocab_size"]
         vocabs, pads = (config["vocab_size"], target), (0, 0)
     inputs = {}
+    if "num_mel_bins" in case.config:
+        frames = (len(case.lengths), case.config["num_mel_bins"], 2 * case.config["max_source_positions"])
+        inputs["input_features"] = random.standard_normal(frames, np.float32)
     for prefix, vocab, pad, lengths in zip(("", "decoder_"), vocabs, pads, (case.lengths, case.decoder_lengths)):
+        if prefix == "" and inputs:
+            continue
         mask = make_mask(set_name, lengths)
         ids = make_ids(random, vocab, mask, pad, padded=annotated and set_name != "inputs_masks")
         inputs[prefix + "input_ids"] = ids
@@ -171,7 +176,7 @@ def encoder_decoder_inputs(random: np.random.Generator, case: Case, set_name: st
         if set_name == "inputs_masks" or not annotated:
             inputs[prefix + "attention_mask"] = mask
     if set_name == "inputs_bare":
-        inputs = {name: value for name, value in inputs.items() if name.endswith("input_ids")}
+        inputs = {name: value for name, value in inputs.items() if "mask" not in name}
     return inputs
 
 
@@ -188,7 +193,7 @@ def encoder_inputs(random: np.random.Generator, case: Case, set_name: str, confi
     inputs = {"input_ids": ids}
     if not from_ids:
         inputs["attention_mask"] = mask
-    segments = {"bert": case.config.get("type_vocab_size", 2), "electra": 2, "albert": 2, "bert_pytorch": 3}.get(config["model_type"])
+    segments = {"deberta-v2": case.config.get("type_vocab_size"), "bert": case.config.get("type_vocab_size", 2), "electra": 2, "albert": 2, "bert_pytorch": 3}.get(config["model_type"])
     if segments:
         inputs["token_type_ids"] = random.integers(0, segments, mask.shape)
     if set_name == "inputs_bare":
@@ -199,10 +204,22 @@ def encoder_inputs(random: np.random.Generator, case: Case, set_name: str, confi
     return inputs
 
 
+def image_inputs(random: np.random.Generator, case: Case, set_name: str, config: dict) -> Arrays:
+    size = case.config["image_size"]
+    height, width = size if isinstance(size, list) else (size, size)
+    shape = (len(case.lengths), case.config.get("num_channels", 3), height, width)
+    inputs = {"pixel_values": random.standard_normal(shape, np.float32)}
+    if set_name != "inputs_bare":
+        inputs["attention_mask"] = make_mask(set_name, case.lengths)
+    return inputs
+
+
 def make_inputs(case: Case, set_name: str, config: dict, attempt: int) -> Arrays:
     make = encoder_decoder_inputs if case.model.startswith(ENCODER_DECODERS) else encoder_inputs
-    random = generator(case.name, set_name, str(attempt))
-    return {name: value.astype(np.int64) for name, value in make(random, case, set_name, config).items()}
+    if "image_size" in case.config:
+        make = image_inputs
+    inputs = make(generator(case.name, set_name, str(attempt)), case, set_name, config)
+    return {name: value if value.dtype == np.float32 else value.astype(np.int64) for name, value in inputs.items()}
 
 
 # --- expectations ------------------------------------------------------------------------------

@@ -77,11 +77,12 @@ def load_model(checkpoint: Path, dtype: torch.dtype) -> torch.nn.Module:
 
 def run_model(model: torch.nn.Module, inputs: Arrays) -> Arrays:
     """The model's outputs, unmasked or not, in the model's precision."""
-    arguments = {name: torch.from_numpy(value) for name, value in inputs.items()}
+    dtype = next(model.parameters()).dtype
+    tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
+    arguments = {name: value.to(dtype) if value.is_floating_point() else value for name, value in tensors.items()}
     if isinstance(model, transformers.PreTrainedModel):
         arguments |= {"return_dict": True}
-    is_exact = next(model.parameters()).dtype == torch.float64
-    with torch.no_grad(), exact() if is_exact else nullcontext():
+    with torch.no_grad(), exact() if dtype == torch.float64 else nullcontext():
         result = model(**arguments)
     return {name: result[name].numpy() for name in OUTPUTS if result.get(name) is not None}
 

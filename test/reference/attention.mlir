@@ -153,3 +153,32 @@ func.func @position_bias(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<3
   %1 = transformer.attention %q, %v, %v sequences(%seq, %seq) position_bias(%table : tensor<1x3xf32>) {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
   return %0, %1 : tensor<?x1xf32>, tensor<?x1xf32>
 }
+
+// Two heads of one column each, a table of three rows.
+// CHECK-LABEL: @relative_scores
+// CHECK-NEXT: [2, 6]
+// CHECK-NEXT: {{^}}1 3 5 4 8 12{{$}}
+// CHECK-NEXT: {{^}}2 6 10 -2 -4 -6{{$}}
+func.func @relative_scores(%x: tensor<?x2xf32> {test.value = dense<[[1.0, 2.0], [2.0, -1.0]]> : tensor<2x2xf32>},
+                           %table: tensor<3x2xf32> {test.value = dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>}) -> tensor<?x6xf32> {
+  %y = transformer.relative_scores %x, %table {num_heads = 2 : i64} : tensor<?x2xf32>, tensor<3x2xf32> -> tensor<?x6xf32>
+  return %y : tensor<?x6xf32>
+}
+
+// q = 0. Query 0 sees keys 0 and 1 at the distances 0 and 1, query 1 at -1 and 0;
+// the columns of -1, 0, 1 are 1, 0, 1. Scores of query 0: 0 + 0 and ln 3 + ln 2,
+// weights 1/7 and 6/7 of (7, 14): 13. Of query 1: key 0 ln 4 + ln 2, key 1
+// 0 + 0: 8/9 of 7 and 1/9 of 14.
+// CHECK-LABEL: @disentangled
+// CHECK-NEXT: [2, 1]
+// CHECK-NEXT: {{^}}13{{$}}
+// CHECK-NEXT: {{^}}7.7777{{[0-9]*$}}
+func.func @disentangled(%q: tensor<?x1xf32> {test.value = dense<0.0> : tensor<2x1xf32>},
+                        %v: tensor<?x1xf32> {test.value = dense<[[7.0], [14.0]]> : tensor<2x1xf32>},
+                        %c2p: tensor<?x2xf32> {test.value = dense<[[0.0, 1.0986123], [0.0, 1.3862944]]> : tensor<2x2xf32>},
+                        %p2c: tensor<?x2xf32> {test.value = dense<[[0.0, 0.6931472], [0.0, 0.6931472]]> : tensor<2x2xf32>},
+                        %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> tensor<?x1xf32> {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %y = transformer.attention %q, %q, %v sequences(%seq, %seq) query_scores(%c2p : tensor<?x2xf32>) key_scores(%p2c : tensor<?x2xf32>) columns [1, 0, 1] {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}

@@ -31,7 +31,9 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
       k(op.getK()), v(op.getV()), queryOffsets(op.getCuQueries()), keyOffsets(op.getCuKeys()),
       scaleFactor(op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front()),
       bias(op.getPositionBias()), out(op.getOuts()[0]),
-      logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()) {
+      logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()),
+      queryScores(op.getQueryScores()), keyScores(op.getKeyScores()),
+      scoreColumns(op.getColumns()) {
   setSizes();
 }
 
@@ -94,7 +96,8 @@ void AttentionNest::emit() {
     place.first = b.mul(b.sub(chunk, firstChunk(sequence)), queryChunk);
     Value queries = b.sub(b.load(queryOffsets, next), place.queryRow);
     place.end = b.min(queries, b.add(place.first, queryChunk));
-    if (cross && (!seesAll() || bias)) // positions are counted from the end of the keys
+    if (cross &&
+        (!seesAll() || bias || scoreColumns)) // positions are counted from the end of the keys
       place.shift = b.sub(place.keys, queries);
     b.ifThen(b.lt(place.first, place.end), [&] { emitChunk(place); });
   });

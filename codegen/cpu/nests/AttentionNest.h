@@ -31,7 +31,9 @@ struct AttentionNest {
   int64_t window; // 0: none
   double scale;
   Value q, k, v, queryOffsets, keyOffsets, scaleFactor, bias, out;
-  Value logSumExp;               // null: not asked for
+  Value logSumExp; // null: not asked for
+  // Scores by distance of queries and of keys, and the column of a distance; null: none.
+  Value queryScores, keyScores, scoreColumns;
   std::optional<KeyPages> pages; // instead of k, v and their offsets
 
   void emit();
@@ -86,6 +88,8 @@ private:
   Values maskScores(Values scores, Place &place, Tile &tile, Value firstKey, Value keysLeft);
   /// Scores plus position_bias, of the keys from `firstKey`.
   Values addBias(Values scores, Place &place, Tile &tile, Value firstKey);
+  /// Scores plus query_scores and key_scores, likewise.
+  Values addRelative(Values scores, Place &place, Tile &tile, Value firstKey);
 
   // AttentionPack.cpp
   void packKeys(Place &place);

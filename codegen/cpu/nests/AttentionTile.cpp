@@ -187,6 +187,8 @@ Values AttentionNest::emitScores(Place &place, Tile &tile, Value panels) {
                   Value column = b.mul(panel, panelColumns), firstKey = b.add(place.block, column);
                   if (bias)
                     scores = addBias(scores, place, tile, firstKey);
+                  if (scoreColumns)
+                    scores = addRelative(scores, place, tile, firstKey);
                   scores = maskScores(scores, place, tile, firstKey, b.sub(tile.keys, column));
                   Values best(args);
                   for (int64_t i = 0; i < rows; ++i)

@@ -11,11 +11,16 @@ namespace mlir::transformer {
 /// replaces the op's result.
 Value emitNest(Emit &b, kernel::CountTokensOp op);
 void emitNest(Emit &b, kernel::PackTokensOp op);
+void emitNest(Emit &b, kernel::UniformSequencesOp op);
+void emitNest(Emit &b, kernel::TokenColumnsOp op);
 void emitNest(Emit &b, kernel::UnpackTokensOp op);
 void emitNest(Emit &b, kernel::FirstTokenOp op);
 void emitNest(Emit &b, kernel::EmbeddingOp op);
+void emitNest(Emit &b, kernel::PatchesOp op);
+void emitNest(Emit &b, kernel::WindowsOp op);
 void emitNest(Emit &b, kernel::LayerNormOp op);
 void emitNest(Emit &b, kernel::AttentionOp op);
+void emitNest(Emit &b, kernel::RelativeScoresOp op);
 void emitNest(Emit &b, kernel::AppendPagesOp op);
 void emitNest(Emit &b, kernel::PagedAttentionOp op);
 void emitNest(Emit &b, kernel::SinusoidalTableOp op);

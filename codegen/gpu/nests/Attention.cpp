@@ -9,20 +9,6 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-/// The sequence that owns `row`: how many end at or before it.
-Value sequenceOf(Loops &b, Value cu, Value row) {
-  Value zero = b.index(0), count = b.sub(b.dim(cu, 0), b.index(1));
-  return b
-      .loop(zero, count, zero,
-            [&](Value i, ValueRange args) {
-              Value ended =
-                  arith::CmpIOp::create(b, arith::CmpIPredicate::ule, b.load(cu, b.add(i, 1)), row);
-              return Values{
-                  b.add(args[0], arith::IndexCastUIOp::create(b, b.getIndexType(), ended))};
-            })
-      .front();
-}
-
 /// What the bias adds to the score of a key at `distance` from its query.
 Value biasOf(Loops &b, Value bias, Value head, Value distance) {
   auto type = cast<MemRefType>(bias.getType());
@@ -35,6 +21,23 @@ Value biasOf(Loops &b, Value bias, Value head, Value distance) {
   int64_t reach = type.getDimSize(1) / 2;
   Value column = b.min(b.max(distance, b.index(-reach)), b.index(reach));
   return b.load(bias, {head, b.add(column, reach)});
+}
+
+/// What the contents of a query and a key say about their distance.
+Value relativeScore(Loops &b, kernel::AttentionOp op, Value query, Value head, Value key,
+                    Value kvHead, Value distance) {
+  int64_t reach = cast<MemRefType>(op.getColumns().getType()).getDimSize(0) / 2;
+  Value place = b.min(b.max(distance, b.index(-reach)), b.index(reach)), sum = b.scalar(0);
+  Value column = b.loadIndex(op.getColumns(), b.add(place, reach));
+  auto add = [&](Value scores, Value row, Value of, uint64_t heads) {
+    if (!scores)
+      return;
+    int64_t positions = rowWidth(scores) / static_cast<int64_t>(heads);
+    sum = b.addf(sum, b.load(scores, {row, b.add(b.mul(of, positions), column)}));
+  };
+  add(op.getQueryScores(), query, head, op.getNumHeads());
+  add(op.getKeyScores(), key, kvHead, op.getNumKvHeads());
+  return sum;
 }
 
 /// A row of keys or values: `[..., column]` of a buffer.
@@ -91,6 +94,12 @@ void emitAttention(Loops &b, Op op, Value cuQueries, Value factor,
       Value product = b.sum(headDim, [&](Value d) {
         return b.mulf(b.load(q, to(d)), key.load(b, b.add(keyColumn, d)));
       });
+      if constexpr (std::is_same_v<Op, kernel::AttentionOp>)
+        if (op.getColumns()) {
+          Value kvHead = b.div(at[1], b.index(group));
+          product = b.addf(
+              product, relativeScore(b, op, query, at[1], key.at.front(), kvHead, b.sub(j, place)));
+        }
       Value score = b.mulf(product, scale);
       if (Value bias = op.getPositionBias())
         score = b.addf(score, biasOf(b, bias, at[1], b.sub(j, place)));
@@ -136,6 +145,20 @@ void transformer::simt::emitKernel(Loops &b, kernel::AttentionOp op) {
                   Value row = b.add(first, j);
                   return std::pair(Place{op.getK(), {row}}, Place{op.getV(), {row}});
                 }};
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, kernel::RelativeScoresOp op) {
+  Value x = op.getX(), table = op.getTable(), result = op.getOuts()[0];
+  int64_t heads = op.getNumHeads(), headDim = rowWidth(x) / heads;
+  int64_t positions = rowWidth(result) / heads;
+  b.threads({b.dim(x, 0), b.index(heads), b.index(positions)}, [&](ValueRange at) {
+    Value column = b.mul(at[1], headDim);
+    Value sum = b.sum(headDim, [&](Value d) {
+      Value place = b.add(column, d);
+      return b.mulf(b.load(x, {at[0], place}), b.load(table, {at[2], place}));
+    });
+    b.store(sum, result, {at[0], b.add(b.mul(at[1], positions), at[2])});
   });
 }
 

@@ -14,11 +14,16 @@ namespace mlir::transformer::simt {
 /// replaces the op's result. Failure: an error at the op.
 Value emitKernel(Loops &b, kernel::CountTokensOp op);
 void emitKernel(Loops &b, kernel::PackTokensOp op);
+void emitKernel(Loops &b, kernel::UniformSequencesOp op);
+void emitKernel(Loops &b, kernel::TokenColumnsOp op);
 void emitKernel(Loops &b, kernel::UnpackTokensOp op);
 void emitKernel(Loops &b, kernel::FirstTokenOp op);
 void emitKernel(Loops &b, kernel::EmbeddingOp op);
+void emitKernel(Loops &b, kernel::PatchesOp op);
+void emitKernel(Loops &b, kernel::WindowsOp op);
 void emitKernel(Loops &b, kernel::LayerNormOp op);
 void emitKernel(Loops &b, kernel::AttentionOp op);
+void emitKernel(Loops &b, kernel::RelativeScoresOp op);
 void emitKernel(Loops &b, kernel::PagedAttentionOp op);
 void emitKernel(Loops &b, kernel::AppendPagesOp op);
 void emitKernel(Loops &b, kernel::SinusoidalTableOp op);

@@ -59,6 +59,9 @@ public:
   Value sum(int64_t count, function_ref<Value(Value i)> term);
 };
 
+/// The sequence that owns `row`.
+Value sequenceOf(Loops &b, Value cu, Value row);
+
 /// The width of `[T, W]`.
 inline int64_t rowWidth(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape().back();

@@ -5,6 +5,20 @@ using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::simt;
 
+/// How many end at or before it.
+Value transformer::simt::sequenceOf(Loops &b, Value cu, Value row) {
+  Value zero = b.index(0), count = b.sub(b.dim(cu, 0), b.index(1));
+  return b
+      .loop(zero, count, zero,
+            [&](Value i, ValueRange args) {
+              Value ended =
+                  arith::CmpIOp::create(b, arith::CmpIPredicate::ule, b.load(cu, b.add(i, 1)), row);
+              return Values{
+                  b.add(args[0], arith::IndexCastUIOp::create(b, b.getIndexType(), ended))};
+            })
+      .front();
+}
+
 /// 1 where the mask keeps the element, 0 elsewhere.
 static Value kept(Loops &b, Value mask, ValueRange at) {
   Value x = b.load(mask, at);
