@@ -24,9 +24,9 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// A contraction of m rows over one step: fused multiply-adds of scalars of x and
-/// rows of the panel. linalg's own vectorisation would broadcast both operands
-/// first.
+/// A contraction of a tile of rows, or of one row and several panels, over one
+/// step: fused multiply-adds of scalars of x and rows of the panel. linalg's own
+/// vectorisation would broadcast both operands first.
 class StepEmitter {
 public:
   StepEmitter(IRRewriter &rewriter, linalg::GenericOp op)
@@ -34,15 +34,30 @@ public:
         format(formatOf(op)) {
     auto type = cast<RankedTensorType>(sums.getType());
     rows = type.getDimSize(0);
+    numPanels = type.getDimSize(1);
     row = VectorType::get({type.getDimSize(2)}, type.getElementType());
+    panelRow = row.clone(cast<RankedTensorType>(panels.getType()).getElementType());
     accumulator = VectorType::get(type.getShape(), type.getElementType());
     zero = arith::ConstantIndexOp::create(b, 0);
+    if (format.words())
+      scales = op.getInputs()[format.places()];
   }
 
   Value emit() {
-    acc = read(accumulator, sums, {zero, zero, zero});
-    for (const LinearTerm &term : format.terms())
-      addTerm(term);
+    Value acc = read(accumulator, sums, {zero, zero, zero});
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t p = 0; p < numPanels; ++p)
+        parts.push_back(vector::ExtractOp::create(b, acc, ArrayRef<int64_t>{i, p}));
+    if (format.words())
+      addGroup(parts);
+    else
+      addTerms(parts, {});
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      int64_t place = i;
+      acc = vector::InsertOp::create(b, part, acc,
+                                     ArrayRef<int64_t>{place / numPanels, place % numPanels});
+    }
     SmallVector<Value> origin(3, zero);
     SmallVector<bool> inBounds(3, true);
     return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
@@ -50,35 +65,69 @@ public:
 
 private:
   /// A term of all rows before the next: independent sums hide the latency of each.
-  void addTerm(const LinearTerm &term) {
-    SmallVector<Value> w =
-        llvm::map_to_vector(term.products, [&](int64_t k) { return weights(k); });
-    for (int64_t i = 0; i < rows; ++i) {
-      SmallVector<Value> x =
-          llvm::map_to_vector(term.products, [&](int64_t k) { return factor(i, k); });
-      SmallVector<int64_t> position = {i, 0};
-      Value sum = term.add(b, x, w, vector::ExtractOp::create(b, acc, position));
-      acc = vector::InsertOp::create(b, sum, acc, position);
+  void addTerms(MutableArrayRef<Value> parts, Value word) {
+    for (const LinearTerm &term : format.terms())
+      for (int64_t p = 0; p < numPanels; ++p) {
+        SmallVector<Value> w;
+        if (word)
+          w.push_back(weights(p, word));
+        else
+          w = llvm::map_to_vector(term.products, [&](int64_t k) {
+            return weights(p, format.products() > 1 ? index(k) : Value());
+          });
+        for (int64_t i = 0; i < rows; ++i) {
+          SmallVector<Value> x =
+              llvm::map_to_vector(term.products, [&](int64_t k) { return factor(i, word, k); });
+          Value &sum = parts[i * numPanels + p];
+          sum = term.add(b, x, w, sum);
+        }
+      }
+  }
+
+  /// A loop over the words of the group, from what x says; then its scale.
+  void addGroup(MutableArrayRef<Value> parts) {
+    SmallVector<Value> starts;
+    for (int64_t i = 0; i < rows; ++i)
+      starts.append(numPanels, factor(i, zero, format.places() - 1));
+    auto loop =
+        scf::ForOp::create(b, zero, index(format.words()), index(1), starts,
+                           [&](OpBuilder &nested, Location loc, Value word, ValueRange args) {
+                             OpBuilder::InsertionGuard guard(b);
+                             b.setInsertionPointToEnd(nested.getInsertionBlock());
+                             SmallVector<Value> group(args);
+                             addTerms(group, word);
+                             scf::YieldOp::create(b, group);
+                           });
+    auto scaleType = row.clone(cast<RankedTensorType>(scales.getType()).getElementType());
+    for (int64_t p = 0; p < numPanels; ++p) {
+      Value scale = arith::ExtFOp::create(b, row, read(scaleType, scales, {index(p), zero, zero}));
+      for (int64_t i = 0; i < rows; ++i) {
+        Value &part = parts[i * numPanels + p];
+        part = emitMultiplyAdd(b, scale, loop.getResult(i * numPanels + p), part);
+      }
     }
   }
 
-  /// The row of the panel for product k of the step; read where it is needed, so
-  /// that it takes a register no longer than that.
-  Value weights(int64_t k) {
-    SmallVector<Value> at(3, zero);
-    if (format.products() > 1)
-      at.insert(at.begin() + 2, index(k));
-    return read(row, panels, at);
+  /// The row of the panel in the step; read where it is needed, so that it takes a
+  /// register no longer than that.
+  Value weights(int64_t panel, Value place) {
+    SmallVector<Value> at = {index(panel), zero, zero};
+    if (place)
+      at.insert(at.begin() + 2, place);
+    return read(panelRow, panels, at);
   }
 
-  Value factor(int64_t i, int64_t k) {
+  /// Place k of the step, or of a word of the group.
+  Value factor(int64_t i, Value word, int64_t k) {
     SmallVector<Value> at = {index(i), zero};
-    if (format.products() > 1)
+    if (word)
+      at.push_back(word);
+    if (format.places() > 1)
       at.push_back(index(k));
     return vector::BroadcastOp::create(b, row, tensor::ExtractOp::create(b, x, at));
   }
 
-  Value index(int64_t i) { return arith::ConstantIndexOp::create(b, i); }
+  Value index(int64_t i) { return i ? arith::ConstantIndexOp::create(b, i) : zero; }
 
   Value read(VectorType vector, Value tensor, ValueRange at) {
     SmallVector<bool> inBounds(vector.getRank(), true);
@@ -86,10 +135,10 @@ private:
   }
 
   ImplicitLocOpBuilder b;
-  Value x, panels, sums, zero, acc;
+  Value x, panels, scales, sums, zero;
   const LinearFormat &format;
-  int64_t rows;
-  VectorType row, accumulator;
+  int64_t rows, numPanels;
+  VectorType row, panelRow, accumulator;
 };
 
 LogicalResult tileK(func::FuncOp function) {
@@ -104,9 +153,11 @@ LogicalResult tileK(func::FuncOp function) {
         scf::tileUsingSCF(rewriter, cast<TilingInterface>(contraction.getOperation()), options);
     if (failed(tiled))
       return contraction.emitOpError("could not be tiled over k");
-    if (!tiled->loops.empty())
+    if (!tiled->loops.empty()) {
+      auto sums = cast<RankedTensorType>(contraction.getOutputs()[0].getType());
       markPart(tiled->loops.front(), LinearPart::Loop, linearMark(contraction).getFormat(),
-               stepsOf(contraction));
+               stepsOf(contraction), 0, sums.getDimSize(1));
+    }
     rewriter.replaceOp(contraction, tiled->replacements);
   }
   return canonicalizeTiles(function);

@@ -1,0 +1,83 @@
+//===- Int4Format.cpp - weights in 4 bits, a scale for each 32 ------------===//
+#include "codegen/cpu/linear/Formats.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+constexpr int64_t kWord = 8; // weights in 32 bits
+
+/// A bit pattern, as a vector where `like` is one.
+Value integer(ImplicitLocOpBuilder &b, Value like, uint32_t bits) {
+  Type type = like.getType();
+  TypedAttr value = b.getI32IntegerAttr(static_cast<int32_t>(bits));
+  if (auto vector = dyn_cast<VectorType>(type))
+    value = DenseElementsAttr::get(vector, Attribute(value));
+  return arith::ConstantOp::create(b, value);
+}
+
+/// x w of weight u of a word. It stays where it is in the word: a number of 16^u, which x carries
+/// the inverse of. The last one would be a sign.
+template <int64_t u>
+Value addWeight(ImplicitLocOpBuilder &b, ArrayRef<Value> x, ArrayRef<Value> word, Value sum) {
+  constexpr uint32_t nibble = 15, bits = 4 * u;
+  Value w = u == kWord - 1
+                ? Value(arith::ShRUIOp::create(b, word[0], integer(b, word[0], bits)))
+                : Value(arith::AndIOp::create(b, word[0], integer(b, word[0], nibble << bits)));
+  return emitMultiplyAdd(b, x[0], arith::SIToFPOp::create(b, sum.getType(), w), sum);
+}
+
+template <size_t... u> ArrayRef<LinearTerm> termsOf(std::index_sequence<u...>) {
+  static const LinearTerm terms[] = {LinearTerm{{static_cast<int64_t>(u)}, addWeight<u>}...};
+  return terms;
+}
+
+struct Int4Format : LinearFormat {
+  StringRef name() const override { return "int4"; }
+  std::optional<WeightFormat> weightFormat() const override { return WeightFormat::Int4; }
+  int64_t columnBytes(int64_t k) const override {
+    return llvm::divideCeil(k, weightGroup) * (weightGroup / 2 + 2);
+  }
+
+  int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
+  int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
+  /// Sums of groups and of all take half of the registers each.
+  int64_t tilePanels(cpu::TargetAttr target) const override {
+    return target.getVectorRegisters() / (4 * target.tileVectors());
+  }
+
+  int64_t products() const override { return weightGroup; }
+  int64_t places() const override { return kWord + 1; }
+  int64_t words() const override { return weightGroup / kWord; }
+  ArrayRef<LinearTerm> terms() const override { return termsOf(std::make_index_sequence<kWord>()); }
+  int64_t sumSteps() const override { return 256 / weightGroup; }
+
+  LinearFactors emitFactors(ImplicitLocOpBuilder &b, const LinearOperands &operands,
+                            int64_t columns) const override {
+    int64_t groups = llvm::divideCeil(operands.inputs(), weightGroup);
+    int64_t panels = llvm::divideCeil(operands.outputs(), columns);
+    Value tokens = tensor::DimOp::create(b, operands.x, 0);
+    SmallVector<int64_t> shape = {ShapedType::kDynamic, groups, words(), places()};
+    Value empty = tensor::EmptyOp::create(b, shape, b.getF32Type(), tokens);
+    auto rows =
+        cpu::Int4RowsOp::create(b, TypeRange{empty.getType()}, operands.x, ValueRange{empty});
+    Value scales = emitWeightScales(b, operands, groups, columns, b.getBF16Type());
+    LinearFactors factors;
+    factors.x = rows.getResult(0);
+    factors.scales = scales;
+    factors.panels =
+        emitPackedWeight(b, operands, scales, {panels, groups, words(), columns}, b.getI32Type());
+    return factors;
+  }
+};
+
+} // namespace
+
+const LinearFormat &mlir::transformer::int4Format() {
+  static const Int4Format format;
+  return format;
+}
