@@ -6,8 +6,8 @@
 
 namespace mlir::transformer {
 
-/// A multiply-add a product, whose weight becomes float32 in the registers. The bits of a row are
-/// those of `f32` on the rounded weights.
+/// A multiply-add a product, whose weight becomes float32 in the registers, and sums in the order
+/// of `f32`.
 class NarrowFormat : public LinearFormat {
 public:
   int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
