@@ -28,7 +28,7 @@ def quantize(weight: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
             scales = np.maximum(largest, -smallest) / np.float32(127)
         else:
             scales = to_bf16(np.where(largest >= -smallest, largest, smallest) / np.float32(-8))
-        scales = np.where(np.isfinite(grouped).all(2), scales, np.float32(np.nan))
+        scales = np.where(np.isfinite(grouped).all(2), scales + np.float32(0), np.float32(np.nan))  # no -0
         quotients = grouped / scales[:, :, None]
     quotients = np.where(np.isnan(quotients), np.float32(0), quotients)
     integers = np.clip(np.rint(quotients), least, most).astype(np.int32)

@@ -45,6 +45,8 @@ int main(int argc, char **argv) {
       "differ, 2 something failed.\n";
   if (!parseCommandLine(argc, argv, category, "transformer-verify", overview))
     return 2;
+  if (dtype != "f32" && !symbolizeWeightFormat(dtype))
+    return fail("--weights-dtype " + dtype + ": expected f32, bf16, int8 or int4");
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);
@@ -65,8 +67,6 @@ int main(int argc, char **argv) {
   auto data = RunData::open(weights.empty() ? input : weights, inputs);
   if (!data)
     return fail(llvm::toString(data.takeError()));
-  if (dtype != "f32" && !symbolizeWeightFormat(dtype))
-    return fail("--weights-dtype " + dtype + ": expected f32, bf16, int8 or int4");
   VerifyOptions options{entry, bound, {}};
   options.compile.arch = arch;
   options.compile.weightsDtype = dtype;

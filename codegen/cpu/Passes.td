@@ -143,8 +143,7 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::func::FuncOp">
   let summary = "Accumulators into registers, the k loop unrolled";
   let description = [{
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
-    loop-carried value of its own, and a loop over single k is unrolled, of narrow
-    weights so far that two tiles fetch a cache line each.
+    loop-carried value of its own, and a loop over single k is unrolled.
     Permuted transfers become plain ones.
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
@@ -156,7 +155,8 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     In the unrolled loop over k of every register tile with at least four rows:
     the first two row tiles fetch half of what follows in memory each (the
     panel's next block of k, or the next panel), a cache line at a time, so that
-    the stream from memory is even. Steps of Winograd's inner product, whose tiles
+    the stream from memory is even; the first alone where weights are so narrow that
+    an iteration reads no more than a line. Steps of Winograd's inner product, whose tiles
     are tall and may be alone, and words of 4-bit weights fetch as much as they read,
     a distance ahead. A tile of fewer rows is left alone; its own reads already take all the bandwidth.
   }];

@@ -2,6 +2,8 @@
 #include "codegen/cpu/linear/Formats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -11,29 +13,28 @@ namespace {
 
 constexpr int64_t kWord = 8; // weights in 32 bits
 
-/// A bit pattern, as a vector where `like` is one.
+/// An integer of 32 bits, as a vector where `like` is one.
 Value integer(ImplicitLocOpBuilder &b, Value like, uint32_t bits) {
-  Type type = like.getType();
   TypedAttr value = b.getI32IntegerAttr(static_cast<int32_t>(bits));
-  if (auto vector = dyn_cast<VectorType>(type))
+  if (auto vector = dyn_cast<VectorType>(like.getType()))
     value = DenseElementsAttr::get(vector, Attribute(value));
   return arith::ConstantOp::create(b, value);
 }
 
-/// x w of weight u of a word. It stays where it is in the word: a number of 16^u, which x carries
-/// the inverse of. The last one would be a sign.
-template <int64_t u>
-Value addWeight(ImplicitLocOpBuilder &b, ArrayRef<Value> x, ArrayRef<Value> word, Value sum) {
-  constexpr uint32_t nibble = 15, bits = 4 * u;
-  Value w = u == kWord - 1
-                ? Value(arith::ShRUIOp::create(b, word[0], integer(b, word[0], bits)))
-                : Value(arith::AndIOp::create(b, word[0], integer(b, word[0], nibble << bits)));
-  return emitMultiplyAdd(b, x[0], arith::SIToFPOp::create(b, sum.getType(), w), sum);
-}
-
-template <size_t... u> ArrayRef<LinearTerm> termsOf(std::index_sequence<u...>) {
-  static const LinearTerm terms[] = {LinearTerm{{static_cast<int64_t>(u)}, addWeight<u>}...};
-  return terms;
+/// The bits of weight u of a word like `like`.
+Value maskOf(ImplicitLocOpBuilder &b, Value like, OpFoldResult u) {
+  constexpr uint32_t first = 15, width = 4;
+  if (std::optional<int64_t> constant = getConstantIntValue(u))
+    return integer(b, like, first << (width * *constant));
+  auto scalar = [&](uint32_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value place = arith::IndexCastOp::create(b, b.getI32Type(), cast<Value>(u));
+  Value mask =
+      arith::ShLIOp::create(b, scalar(first), arith::MulIOp::create(b, place, scalar(width)));
+  if (!isa<VectorType>(like.getType()))
+    return mask;
+  return vector::BroadcastOp::create(b, like.getType(), mask);
 }
 
 struct Int4Format : LinearFormat {
@@ -53,7 +54,18 @@ struct Int4Format : LinearFormat {
   int64_t products() const override { return weightGroup; }
   int64_t places() const override { return kWord + 1; }
   int64_t words() const override { return weightGroup / kWord; }
-  ArrayRef<LinearTerm> terms() const override { return termsOf(std::make_index_sequence<kWord>()); }
+  ArrayRef<LinearTerm> terms() const override { return {}; }
+  /// It stays where it is in the word: a number of 16^u, which x carries the inverse of. The last
+  /// one would be a sign.
+  Value weightOfWord(ImplicitLocOpBuilder &b, Value word, OpFoldResult u,
+                     Type type) const override {
+    Value bits;
+    if (getConstantIntValue(u) == kWord - 1)
+      bits = arith::ShRUIOp::create(b, word, integer(b, word, 4 * (kWord - 1)));
+    else
+      bits = arith::AndIOp::create(b, word, maskOf(b, word, u));
+    return arith::SIToFPOp::create(b, type, bits);
+  }
   int64_t sumSteps() const override { return 256 / weightGroup; }
 
   LinearFactors emitFactors(ImplicitLocOpBuilder &b, const LinearOperands &operands,

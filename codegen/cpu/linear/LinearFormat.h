@@ -40,8 +40,8 @@ struct LinearFactors {
   Value scales; // may be null
 };
 
-/// A part of a step, or of a word of a group: adds to `sum` what x holds at `products`, places
-/// in the step, and the panel there too, or in the word. Values of x and the sum are f32, those of
+/// A part of a step: adds to `sum` what x and the panel hold at `products`, places
+/// in the step. Values of x and the sum are f32, those of
 /// w as panels hold them, or vectors.
 struct LinearTerm {
   SmallVector<int64_t> products;
@@ -76,14 +76,17 @@ public:
   /// Words of a step that is a group; 0: steps are no groups. A group's sum starts from x's last
   /// place in its first word.
   virtual int64_t words() const { return 0; }
+  /// What place u of x is multiplied by, from a word, as `type`: f32 or vectors of it.
+  virtual Value weightOfWord(ImplicitLocOpBuilder &b, Value word, OpFoldResult u, Type type) const {
+    llvm_unreachable("steps are no groups");
+  }
   /// Rows of the panel in a step.
   int64_t panelRows() const { return words() ? words() : products(); }
+  /// Of a step; none if it is a group.
   virtual ArrayRef<LinearTerm> terms() const = 0;
   /// Most steps that one accumulator sums (`transformer-cpu-sum-in-blocks`). What
   /// blocks k is a multiple of it.
   virtual int64_t sumSteps() const = 0;
-  /// A loop over steps of one product is unrolled so often.
-  virtual int64_t unroll(cpu::TargetAttr target) const { return target.getUnroll(); }
 
   /// Emits the factors; panels have `columns` columns, the last one padded with zeros.
   virtual LinearFactors emitFactors(ImplicitLocOpBuilder &b, const LinearOperands &operands,

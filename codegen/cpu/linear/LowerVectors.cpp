@@ -133,7 +133,7 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
         unroll.push_back(loop);
     });
     for (scf::ForOp loop : unroll)
-      if (failed(loopUnrollByFactor(loop, formatOf(loop).unroll(target))))
+      if (failed(loopUnrollByFactor(loop, target.getUnroll())))
         return signalPassFailure();
   }
 };

@@ -20,12 +20,6 @@ public:
   }
   int64_t products() const override { return 1; }
   int64_t sumSteps() const override { return 256; }
-
-  /// Two tiles that share the fetching of a panel fetch a line each.
-  int64_t unroll(cpu::TargetAttr target) const override {
-    return std::max(target.getUnroll(),
-                    2 * target.getLineBytes() / (tileColumns(target) * columnBytes(1)));
-  }
 };
 
 } // namespace mlir::transformer

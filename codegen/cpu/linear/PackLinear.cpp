@@ -156,14 +156,18 @@ private:
       auto of = [&](ValueRange from) {
         return llvm::map_to_vector(term.products, [&](int64_t i) { return from[i]; });
       };
-      sum = term.add(body, of(x), w.size() == 1 ? SmallVector<Value>(w) : of(w), sum);
+      sum = term.add(body, of(x), of(w), sum);
     }
     return sum;
   }
 
   /// With what a group's sum starts from, which is 0 in all words but the first.
   Value sumOfWord(ImplicitLocOpBuilder &body, ValueRange x, Value scale, Value word, Value sum) {
-    Value ofWord = addTerms(body, x, word, x.back());
+    Value ofWord = x.back();
+    for (auto [u, factor] : llvm::enumerate(x.drop_back())) {
+      Value weight = format.weightOfWord(body, word, body.getIndexAttr(u), sum.getType());
+      ofWord = emitMultiplyAdd(body, factor, weight, ofWord);
+    }
     scale = arith::ExtFOp::create(body, sum.getType(), scale);
     return arith::AddFOp::create(body, sum, arith::MulFOp::create(body, scale, ofWord));
   }

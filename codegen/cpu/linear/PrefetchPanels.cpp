@@ -19,7 +19,8 @@ namespace {
 
 /// A tile of fewer rows reads its own panel as fast as memory allows.
 constexpr unsigned kFewestRows = 4;
-/// Row tiles that share the work of fetching a panel.
+/// Row tiles that share the work of fetching a panel, as long as each fetches a whole line now and
+/// then.
 constexpr int64_t kTilesPerPanel = 2;
 
 /// Of the register tile whose sums `loop` carries.
@@ -65,11 +66,11 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
     return;
   int64_t k = linearMark(loop).getSteps(), columns = read.getVectorType().getNumElements();
   int64_t bytes = bytesOfRow(read);
-  int64_t part = k / kTilesPerPanel; // k that one tile fetches
-  int64_t linesPerStep = *step * bytes / target.getLineBytes() / kTilesPerPanel;
-  int64_t rowsPerStep = *step / kTilesPerPanel;
-  if (linesPerStep == 0 || rowsPerStep == 0)
+  int64_t tiles = std::min(kTilesPerPanel, *step * bytes / target.getLineBytes());
+  if (tiles == 0 || *step < tiles)
     return;
+  int64_t part = k / tiles; // k that one tile fetches
+  int64_t linesPerStep = *step * bytes / target.getLineBytes() / tiles;
   ImplicitLocOpBuilder b(loop.getLoc(), all);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value tile = arith::DivUIOp::create(
@@ -80,8 +81,7 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
   if (int64_t before = linearMark(all).getBefore())
     done = arith::AddIOp::create(b, done, constant(before));
-  Value row =
-      arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
+  Value row = arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(tiles)));
   int64_t elementsPerLine = target.getLineBytes() * columns / bytes,
           linesPerRow = bytes / target.getLineBytes(), rowsPerLine = target.getLineBytes() / bytes;
   b.setInsertionPoint(read);

@@ -3,6 +3,7 @@
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -52,7 +53,7 @@ public:
     if (format.words())
       addGroup(parts);
     else
-      addTerms(parts, {});
+      addTerms(parts);
     for (auto [i, part] : llvm::enumerate(parts)) {
       int64_t place = i;
       acc = vector::InsertOp::create(b, part, acc,
@@ -65,45 +66,71 @@ public:
 
 private:
   /// A term of all rows before the next: independent sums hide the latency of each.
-  void addTerms(MutableArrayRef<Value> parts, Value word) {
+  void addTerms(MutableArrayRef<Value> parts) {
     for (const LinearTerm &term : format.terms())
       for (int64_t p = 0; p < numPanels; ++p) {
-        SmallVector<Value> w;
-        if (word)
-          w.push_back(weights(p, word));
-        else
-          w = llvm::map_to_vector(term.products, [&](int64_t k) {
-            return weights(p, format.products() > 1 ? index(k) : Value());
-          });
+        SmallVector<Value> w = llvm::map_to_vector(term.products, [&](int64_t k) {
+          return weights(p, format.products() > 1 ? index(k) : Value());
+        });
         for (int64_t i = 0; i < rows; ++i) {
-          SmallVector<Value> x =
-              llvm::map_to_vector(term.products, [&](int64_t k) { return factor(i, word, k); });
+          SmallVector<Value> x = llvm::map_to_vector(term.products, [&](int64_t k) {
+            return factor(i, Value(), format.products() > 1 ? index(k) : Value());
+          });
           Value &sum = parts[i * numPanels + p];
           sum = term.add(b, x, w, sum);
         }
       }
   }
 
-  /// A loop over the words of the group, from what x says; then its scale.
+  using Sums = SmallVector<Value>;
+
+  /// A loop that carries `sums`.
+  Sums loop(int64_t count, const Sums &sums, function_ref<void(Value, Sums &)> body) {
+    auto op = scf::ForOp::create(b, zero, index(count), index(1), sums,
+                                 [&](OpBuilder &nested, Location, Value i, ValueRange args) {
+                                   OpBuilder::InsertionGuard guard(b);
+                                   b.setInsertionPointToEnd(nested.getInsertionBlock());
+                                   Sums inside(args);
+                                   body(i, inside);
+                                   scf::YieldOp::create(b, inside);
+                                 });
+    return Sums(op.getResults());
+  }
+
+  /// A loop over the words of the group, from what x says; then its scale. In a tall tile also a
+  /// loop over the weights of a word: LLVM's scheduler would unpack all of them first, and spill.
   void addGroup(MutableArrayRef<Value> parts) {
-    SmallVector<Value> starts;
+    constexpr size_t few = 2;
+    int64_t last = format.places() - 2;
+    Sums sums;
     for (int64_t i = 0; i < rows; ++i)
-      starts.append(numPanels, factor(i, zero, format.places() - 1));
-    auto loop =
-        scf::ForOp::create(b, zero, index(format.words()), index(1), starts,
-                           [&](OpBuilder &nested, Location loc, Value word, ValueRange args) {
-                             OpBuilder::InsertionGuard guard(b);
-                             b.setInsertionPointToEnd(nested.getInsertionBlock());
-                             SmallVector<Value> group(args);
-                             addTerms(group, word);
-                             scf::YieldOp::create(b, group);
-                           });
+      sums.append(numPanels, factor(i, zero, index(last + 1)));
+    sums = loop(format.words(), sums, [&](Value word, Sums &inside) {
+      if (inside.size() > few)
+        inside = loop(last, inside, [&](Value u, Sums &of) { addWeight(of, word, u); });
+      else
+        for (int64_t u = 0; u < last; ++u)
+          addWeight(inside, word, b.getIndexAttr(u));
+      addWeight(inside, word, b.getIndexAttr(last));
+    });
     auto scaleType = row.clone(cast<RankedTensorType>(scales.getType()).getElementType());
     for (int64_t p = 0; p < numPanels; ++p) {
       Value scale = arith::ExtFOp::create(b, row, read(scaleType, scales, {index(p), zero, zero}));
       for (int64_t i = 0; i < rows; ++i) {
         Value &part = parts[i * numPanels + p];
-        part = emitMultiplyAdd(b, scale, loop.getResult(i * numPanels + p), part);
+        part = emitMultiplyAdd(b, scale, sums[i * numPanels + p], part);
+      }
+    }
+  }
+
+  /// Weight u of a word, of all rows.
+  void addWeight(Sums &sums, Value word, OpFoldResult u) {
+    Value place = getValueOrCreateConstantIndexOp(b, b.getLoc(), u);
+    for (int64_t p = 0; p < numPanels; ++p) {
+      Value weight = format.weightOfWord(b, weights(p, word), u, row);
+      for (int64_t i = 0; i < rows; ++i) {
+        Value &sum = sums[i * numPanels + p];
+        sum = emitMultiplyAdd(b, factor(i, word, place), weight, sum);
       }
     }
   }
@@ -117,13 +144,12 @@ private:
     return read(panelRow, panels, at);
   }
 
-  /// Place k of the step, or of a word of the group.
-  Value factor(int64_t i, Value word, int64_t k) {
+  /// A place of the step, or of a word of the group.
+  Value factor(int64_t i, Value word, Value place) {
     SmallVector<Value> at = {index(i), zero};
-    if (word)
-      at.push_back(word);
-    if (format.places() > 1)
-      at.push_back(index(k));
+    for (Value more : {word, place})
+      if (more)
+        at.push_back(more);
     return vector::BroadcastOp::create(b, row, tensor::ExtractOp::create(b, x, at));
   }
 
