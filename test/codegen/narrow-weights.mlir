@@ -80,7 +80,7 @@ func.func @int8(%x: tensor<?x40xf32>, %w: tensor<40x64xf32>, %b: tensor<64xf32>)
 // TILE: scf.yield
 // TILE-COUNT-2: vector.fma
 // TILE: } else {
-// TILE: -> (vector<6x1x16xf32>) {
+// TILE: -> (vector<4x1x16xf32>) {
 func.func @int4(%x: tensor<?x40xf32>, %w: tensor<64x40xf32>) -> tensor<?x64xf32> {
   %q = transformer.quantize_weight int4 %w out_in : tensor<64x40xf32>
   %0 = transformer.linear %x, %q out_in : tensor<?x40xf32>, tensor<64x40xf32> -> tensor<?x64xf32>

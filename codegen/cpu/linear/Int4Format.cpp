@@ -44,7 +44,11 @@ struct Int4Format : LinearFormat {
     return llvm::divideCeil(k, weightGroup) * (weightGroup / 2 + 2);
   }
 
-  int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
+  /// Four where there are 16 registers: with the sums of six rows, a word's weights and their mask
+  /// LLVM spills some of them in every step.
+  int64_t tileRows(cpu::TargetAttr target) const override {
+    return std::min(target.tileRows(), target.getVectorRegisters() / (2 * target.tileVectors()));
+  }
   int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
   /// Sums of groups and of all take half of the registers each.
   int64_t tilePanels(cpu::TargetAttr target) const override {

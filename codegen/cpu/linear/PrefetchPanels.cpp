@@ -105,6 +105,14 @@ void fetchAhead(scf::ForOp loop, cpu::TargetAttr target) {
   int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
   int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).products(); // that go with this read
   ImplicitLocOpBuilder b(loop.getLoc(), read);
+  if (auto word = dyn_cast<BlockArgument>(read.getIndices()[2])) {
+    auto isOutside = [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      return !op || !word.getOwner()->findAncestorOpInBlock(*op);
+    };
+    if (llvm::all_of(read.getIndices(), isOutside)) // once a word, not once a weight
+      b.setInsertionPointToStart(word.getOwner());
+  }
   SmallVector<Value> at(read.getIndices());
   Value first = at[2];
   for (int64_t byte = 0; byte < rows * rowBytes; byte += target.getLineBytes()) {
