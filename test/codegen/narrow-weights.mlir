@@ -71,6 +71,11 @@ func.func @int8(%x: tensor<?x40xf32>, %w: tensor<40x64xf32>, %b: tensor<64xf32>)
 // CHECK: %[[P:.*]] = transformer_cpu.pack_weight out_in ins(%[[W]]) scales(%[[S]]) {{.*}} -> tensor<4x2x4x16xi32>
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]
 // CHECK-SAME: %[[S]], %[[P]] : {{.*}} {transformer_cpu.linear = #transformer_cpu.linear<contraction, "int4">}
+// A word's line is fetched outside of the loop over its weights.
+// FETCH-LABEL: @int4(
+// FETCH: memref.prefetch
+// FETCH-NOT: memref.prefetch
+// FETCH: scf.for %{{.*}} = %c0 to %c7
 // TILE-LABEL: @int4(
 // TILE: scf.if
 // TILE: -> (vector<1x2x16xf32>) {

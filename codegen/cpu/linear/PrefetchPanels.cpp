@@ -6,6 +6,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_PREFETCHPANELS
@@ -105,13 +107,10 @@ void fetchAhead(scf::ForOp loop, cpu::TargetAttr target) {
   int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
   int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).products(); // that go with this read
   ImplicitLocOpBuilder b(loop.getLoc(), read);
-  if (auto word = dyn_cast<BlockArgument>(read.getIndices()[2])) {
-    auto isOutside = [&](Value value) {
-      Operation *op = value.getDefiningOp();
-      return !op || !word.getOwner()->findAncestorOpInBlock(*op);
-    };
-    if (llvm::all_of(read.getIndices(), isOutside)) // once a word, not once a weight
-      b.setInsertionPointToStart(word.getOwner());
+  auto around = read->getParentOfType<scf::ForOp>();
+  if (around != loop && !llvm::is_contained(read.getIndices(), around.getInductionVar())) {
+    moveLoopInvariantCode(around); // what indexes are made from
+    b.setInsertionPoint(around);   // once a word, not once a weight of it
   }
   SmallVector<Value> at(read.getIndices());
   Value first = at[2];
