@@ -53,7 +53,7 @@ def Transformer_PreparedOp : Transformer_Op<"prepared",
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$function,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "array of symbol references">:$sources,
-                       TypeAttrOf<Transformer_Weight>:$type);
+                       TypeAttrOf<Transformer_Prepared>:$type);
   let assemblyFormat = "$sym_name `=` $function `` custom<SymbolList>($sources) `:` $type attr-dict";
 }
 
@@ -71,7 +71,7 @@ def Transformer_GetParameterOp : Transformer_Op<"get_parameter",
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$name);
-  let results = (outs Transformer_Weight:$result);
+  let results = (outs Transformer_Prepared:$result);
   let assemblyFormat = "$name `:` type($result) attr-dict";
 }
 

@@ -1,6 +1,7 @@
 //===- TransformerDialect.cpp - the transformer dialect -------------------===//
 #include "dialect/TransformerDialect.h"
 #include "dialect/ParameterOps.h"
+#include "dialect/QuantizeOps.h"
 #include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -34,6 +35,10 @@ void TransformerDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/TransformerOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/QuantizeOps.cpp.inc"
       >();
 }
 

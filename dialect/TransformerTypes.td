@@ -53,4 +53,10 @@ def Transformer_Weight : Type<
          Transformer_Filled]>,
     "tensor of f32 with a static shape, not empty", "::mlir::RankedTensorType">;
 
+def Transformer_Prepared : Type<
+    And<[TensorOf<[F32, BF16, I8, I32]>.predicate,
+         CPred<"::llvm::isa<::mlir::RankedTensorType>($_self)">,
+         Transformer_Filled]>,
+    "tensor of f32, bf16, i8 or i32 with a static shape, not empty", "::mlir::RankedTensorType">;
+
 #endif // DIALECT_TRANSFORMERTYPES_TD

@@ -1,5 +1,5 @@
 //===- MergeQkv.cpp - one projection for queries, keys and values ---------===//
-#include "dialect/TransformerDialect.h"
+#include "dialect/QuantizeOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -24,10 +24,16 @@ struct Group {
   explicit operator bool() const { return insertion != nullptr; }
 };
 
+/// What a weight is rounded to; none: it is not.
+std::optional<WeightFormat> formatOf(LinearOp op) {
+  auto rounded = op.getWeight().getDefiningOp<QuantizeWeightOp>();
+  return rounded ? std::optional(rounded.getFormat()) : std::nullopt;
+}
+
 bool areAlike(LinearOp a, LinearOp b) {
   auto rows = [](LinearOp op) { return cast<RankedTensorType>(op.getType()).getDimSize(0); };
   return a.getX() == b.getX() && a.getLayout() == b.getLayout() && !a.getBias() == !b.getBias() &&
-         rows(a) == rows(b) && a->getBlock() == b->getBlock() &&
+         rows(a) == rows(b) && formatOf(a) == formatOf(b) && a->getBlock() == b->getBlock() &&
          a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
 
@@ -90,7 +96,8 @@ void merge(Group &group) {
   int64_t width = 0;
   for (LinearOp linear : group.linears) {
     locations.push_back(linear.getLoc());
-    weights.push_back(linear.getWeight());
+    auto rounded = linear.getWeight().getDefiningOp<QuantizeWeightOp>();
+    weights.push_back(rounded ? rounded.getWeight() : linear.getWeight());
     if (linear.getBias())
       biases.push_back(linear.getBias());
     types.push_back(linear.getType());
@@ -99,6 +106,8 @@ void merge(Group &group) {
   ImplicitLocOpBuilder builder(FusedLoc::get(head.getContext(), locations), group.insertion);
   int64_t dim = head.getLayout() == WeightLayout::OutIn ? 0 : 1;
   Value weight = tensor::ConcatOp::create(builder, dim, weights);
+  if (auto format = formatOf(head)) // scales belong to outputs
+    weight = QuantizeWeightOp::create(builder, weight, *format, head.getLayout());
   Value bias = biases.empty() ? Value() : Value(tensor::ConcatOp::create(builder, 0, biases));
   auto rows = cast<RankedTensorType>(types.front());
   auto merged = LinearOp::create(

@@ -34,7 +34,10 @@ bool isConstantWeight(Operation *op) {
 /// What a prepared tensor can hold.
 bool isStored(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && tensor.getElementType().isF32();
+  if (!tensor || !tensor.hasStaticShape())
+    return false;
+  Type element = tensor.getElementType();
+  return element.isF32() || element.isBF16() || element.isInteger(8) || element.isInteger(32);
 }
 
 } // namespace

@@ -228,7 +228,7 @@ def OutlinePreparedPass : Pass<"transformer-outline-prepared", "::mlir::ModuleOp
     prepared already (so that running the pass again changes nothing); private
     functions: run `transformer-hoist-parameters` first.
 
-    In entry points no derived op is left whose results are static tensors of f32.
+    In entry points no derived op is left whose results are static tensors of f32, bf16, i8 or i32.
 
     Example:
     ```mlir
@@ -246,6 +246,34 @@ def OutlinePreparedPass : Pass<"transformer-outline-prepared", "::mlir::ModuleOp
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::FuncOp"> {
+  let summary = "linear layers multiply by weights of a narrow format";
+  let description = [{
+    The weight of every `linear` goes through `quantize_weight` in `format`, which
+    says what the layer computes from then on, in the interpreter as in any target's
+    code. How the numbers are stored is the target's: where nothing else reads the
+    rounded weight, it keeps them in that format. Embeddings, norms, biases and
+    position tables stay as they are; a table that is also the weight of a linear
+    layer (a tied head) is rounded there alone.
+
+    Left alone: linears whose weight is a `quantize_weight` already; composites (run
+    `transformer-expand-composites` first); everything with the format `f32`.
+
+    Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged
+    weights are rounded as each of them would be.
+
+    Example, with `format=int8`:
+    ```mlir
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+    // becomes
+    %q = transformer.quantize_weight int8 %w out_in : tensor<4x8xf32>
+    %y = transformer.linear %x, %q out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+    ```
+  }];
+  let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, int8 or int4">];
+  let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 
 #endif // PASSES_PASSES_TD

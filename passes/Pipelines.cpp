@@ -12,7 +12,7 @@ namespace mlir::transformer::generated {
 #include "passes/Passes.h.inc"
 } // namespace mlir::transformer::generated
 
-void transformer::buildFusionPipeline(OpPassManager &manager) {
+void transformer::buildFusionPipeline(OpPassManager &manager, StringRef weightsDtype) {
   manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
   manager.addPass(createCanonicalizerPass());
@@ -21,6 +21,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(createMergeQkvPass());
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
+  if (weightsDtype != "f32")
+    manager.addNestedPass<func::FuncOp>(createQuantizeWeightsPass({weightsDtype.str()}));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

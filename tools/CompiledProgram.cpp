@@ -1,6 +1,5 @@
 //===- CompiledProgram.cpp - compile a module and run it here -------------===//
 #include "tools/CompiledProgram.h"
-#include "codegen/driver/Compile.h"
 #include "dialect/OutputFile.h"
 #include "runtime/base/Error.h"
 #include "runtime/execute/Program.h"
@@ -62,10 +61,8 @@ FailureOr<reference::Tensor> RunData::parameter(ParameterOp op) const {
   return result;
 }
 
-llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
-                                                             const std::string &entry,
-                                                             const std::string &arch,
-                                                             const std::string &program) const {
+llvm::Expected<reference::NamedTensors>
+RunData::runCompiled(ModuleOp module, const std::string &entry, CompileOptions options) const {
   auto text = TemporaryFile::create("transformer-verify", "mlir");
   if (!text)
     return text.takeError();
@@ -78,12 +75,9 @@ llvm::Expected<reference::NamedTensors> RunData::runCompiled(ModuleOp module,
   };
   if (llvm::Error error = writeOutput(text->path().str(), print))
     return error;
-  CompileOptions options;
   options.input = text->path().str();
   options.output = object->path().str();
-  options.arch = arch;
   options.verifyEach = true;
-  options.program = program;
   if (llvm::Error error = compile(options))
     return error;
   try {

@@ -2,6 +2,7 @@
 #ifndef TOOLS_COMPILEDPROGRAM_H
 #define TOOLS_COMPILEDPROGRAM_H
 
+#include "codegen/driver/Compile.h"
 #include "dialect/reference/Defaults.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -23,11 +24,10 @@ public:
   /// The value of a parameter, by its name or an alias.
   FailureOr<reference::Tensor> parameter(ParameterOp op) const;
 
-  /// Compiles `module` for `arch`, which must run on this machine, loads it into
-  /// this process, runs `entry` and returns the outputs by name. `program` is argv[0].
+  /// Compiles `module` with `options` (its files do not count) for this machine, loads it into
+  /// this process, runs `entry` and returns the outputs by name.
   llvm::Expected<reference::NamedTensors> runCompiled(ModuleOp module, const std::string &entry,
-                                                      const std::string &arch,
-                                                      const std::string &program) const;
+                                                      CompileOptions options) const;
 
 private:
   std::string weights;

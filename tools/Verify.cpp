@@ -4,6 +4,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <optional>
@@ -48,23 +50,27 @@ class Verifier {
 public:
   Verifier(ModuleOp module, const RunData &data, const VerifyOptions &options,
            llvm::raw_ostream &out)
-      : module(module.clone()), data(data), options(options), out(out) {}
+      : given(module.clone()), module(module.clone()), data(data), options(options), out(out) {}
 
   llvm::Expected<bool> run();
 
 private:
   func::FuncOp entry() { return module->lookupSymbol<func::FuncOp>(options.entry); }
+  bool isRounded() const { return options.compile.weightsDtype != "f32"; }
+  llvm::Error roundWeights();
   llvm::Error evaluate(reference::Observer *observer);
+  llvm::Error reportRounding(const reference::NamedTensors &found);
   llvm::Error search();
   llvm::Expected<Difference> differenceAt(const Probe &probe, const Tensor &expected);
   SmallVector<Probe> probes(ArrayRef<Operation *> ops);
 
-  OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> given, module; // `module` with calls inlined, weights rounded
   const RunData &data;
   const VerifyOptions &options;
   llvm::raw_ostream &out;
   std::vector<Tensor> inputs;  // of the entry, in order
   std::vector<Tensor> outputs; // of the reference
+  std::vector<Tensor> exact;   // on weights that are not rounded, if those of `outputs` are
 };
 
 } // namespace
@@ -173,7 +179,7 @@ llvm::Expected<Difference> Verifier::differenceAt(const Probe &probe, const Tens
   if (failed(function.insertResult(function.getNumResults(), type,
                                    builder.getDictionaryAttr(attributes))))
     return llvm::createStringError("cannot add an output to the entry");
-  auto results = data.runCompiled(*probing, options.entry, options.arch, options.program);
+  auto results = data.runCompiled(*probing, options.entry, options.compile);
   if (!results)
     return results.takeError();
   const Tensor &found = results->find(probeName)->second;
@@ -259,6 +265,71 @@ llvm::Error Verifier::search() {
   }
 }
 
+/// What the program computes with rounded weights, as a model that the interpreter evaluates.
+llvm::Error Verifier::roundWeights() {
+  PassManager manager(module->getContext());
+  manager.addPass(createExpandCompositesPass());
+  manager.addNestedPass<func::FuncOp>(createQuantizeWeightsPass({options.compile.weightsDtype}));
+  if (failed(manager.run(*module)))
+    return llvm::createStringError("cannot round the weights to " + options.compile.weightsDtype);
+  return llvm::Error::success();
+}
+
+/// The perplexity of `logits` `[B, S, V]` about the ids behind each; none if nothing is behind one.
+static std::optional<double> perplexityOf(const Tensor &logits, const Tensor &ids,
+                                          const Tensor *mask) {
+  int64_t length = logits.shape[1], vocab = logits.shape[2], count = 0;
+  double sum = 0;
+  auto isThere = [&](int64_t place) { return !mask || mask->integers()[place] != 0; };
+  for (int64_t place = 0; place < logits.shape[0] * length; ++place) {
+    if (place % length == length - 1 || !isThere(place) || !isThere(place + 1))
+      continue;
+    llvm::ArrayRef<double> row(logits.reals().data() + place * vocab, vocab);
+    double most = *llvm::max_element(row), exponentials = 0;
+    for (double logit : row)
+      exponentials += std::exp(logit - most);
+    sum += most + std::log(exponentials) - row[ids.integers()[place + 1]];
+    ++count;
+  }
+  return count ? std::optional(std::exp(sum / count)) : std::nullopt;
+}
+
+/// How far the program is from the model whose weights are not rounded, beside one of float32.
+llvm::Error Verifier::reportRounding(const reference::NamedTensors &found) {
+  CompileOptions plain = options.compile;
+  plain.weightsDtype = "f32";
+  auto unrounded = data.runCompiled(*given, options.entry, plain);
+  if (!unrounded)
+    return unrounded.takeError();
+  auto input = [&](StringRef name) -> const Tensor * {
+    for (unsigned i = 0; i < entry().getNumArguments(); ++i)
+      if (auto given = entry().getArgAttrOfType<StringAttr>(i, attr::name))
+        if (given.getValue() == name)
+          return &inputs[i];
+    return nullptr;
+  };
+  for (auto [i, expected] : llvm::enumerate(exact)) {
+    std::string name = entry().getResultAttrOfType<StringAttr>(i, attr::name).str();
+    const Tensor &rounded = found.find(name)->second, &floats = unrounded->find(name)->second;
+    print(out, "  " + name + " against float32 weights, " + options.compile.weightsDtype,
+          compare(expected, rounded));
+    print(out, "  " + name + " against float32 weights, f32", compare(expected, floats));
+    // Only what generates text has a step.
+    const Tensor *ids = input("input_ids");
+    if (name != "logits" || expected.rank() != 3 || !ids || !module->lookupSymbol("step") ||
+        ids->shape != std::vector<int64_t>{expected.shape[0], expected.shape[1]})
+      continue;
+    auto perplexity = [&](const Tensor &logits) {
+      return perplexityOf(logits, *ids, input("attention_mask"));
+    };
+    if (auto reference = perplexity(expected))
+      out << llvm::formatv("  perplexity: {0} {1:f4}, f32 {2:f4}, reference {3:f4}\n",
+                           options.compile.weightsDtype, *perplexity(rounded), *perplexity(floats),
+                           *reference);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<bool> Verifier::run() {
   if (!entry())
     return llvm::createStringError("there is no entry '" + options.entry + "'");
@@ -273,7 +344,14 @@ llvm::Expected<bool> Verifier::run() {
   inputs = std::move(*complete);
   if (llvm::Error failed = evaluate(nullptr))
     return failed;
-  auto found = data.runCompiled(*module, options.entry, options.arch, options.program);
+  if (isRounded()) {
+    exact = outputs;
+    if (llvm::Error failed = roundWeights())
+      return failed;
+    if (llvm::Error failed = evaluate(nullptr))
+      return failed;
+  }
+  auto found = data.runCompiled(*given, options.entry, options.compile);
   if (!found)
     return found.takeError();
   bool agree = true;
@@ -286,6 +364,9 @@ llvm::Expected<bool> Verifier::run() {
     print(out, name.getValue(), difference);
     agree &= !difference.exceeds(options.bound);
   }
+  if (isRounded())
+    if (llvm::Error failed = reportRounding(*found))
+      return failed;
   if (!agree)
     if (llvm::Error failed = search())
       return failed;

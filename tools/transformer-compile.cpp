@@ -27,8 +27,12 @@ static cl::opt<std::string>
          cl::cat(category));
 static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there yet)"),
                                  cl::init("inference"), cl::cat(category));
-static cl::opt<std::string> dtype("weights-dtype", cl::desc("f32 (others are not there yet)"),
-                                  cl::init("f32"), cl::cat(category));
+static cl::opt<std::string>
+    dtype("weights-dtype",
+          cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
+                   "output) or int4 (a scale for each 32 inputs of an output); rounded when a "
+                   "program starts, multiplied in float32"),
+          cl::init("f32"), cl::cat(category));
 static cl::opt<std::string> emit("emit", cl::desc(emitHelp), cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",
                                   cl::desc("Append the checkpoint's weights to the output"),

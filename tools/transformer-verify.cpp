@@ -1,6 +1,7 @@
 //===- transformer-verify.cpp - is the compiled program right? ------------===//
 #include "codegen/driver/Stages.h"
 #include "dialect/ModelText.h"
+#include "dialect/QuantizeOps.h"
 #include "models/Import.h"
 #include "tools/CommandLine.h"
 #include "tools/Verify.h"
@@ -27,6 +28,10 @@ static cl::opt<double> bound("bound",
 static cl::opt<std::string> arch("arch", cl::desc("As --arch of transformer-compile"),
                                  cl::init("native"), cl::cat(category));
 
+static cl::opt<std::string> dtype("weights-dtype",
+                                  cl::desc("As --weights-dtype of transformer-compile"),
+                                  cl::init("f32"), cl::cat(category));
+
 static int fail(const llvm::Twine &message) {
   printError(message.str());
   return 2;
@@ -40,6 +45,8 @@ int main(int argc, char **argv) {
       "differ, 2 something failed.\n";
   if (!parseCommandLine(argc, argv, category, "transformer-verify", overview))
     return 2;
+  if (dtype != "f32" && !symbolizeWeightFormat(dtype))
+    return fail("--weights-dtype " + dtype + ": expected f32, bf16, int8 or int4");
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);
@@ -60,7 +67,10 @@ int main(int argc, char **argv) {
   auto data = RunData::open(weights.empty() ? input : weights, inputs);
   if (!data)
     return fail(llvm::toString(data.takeError()));
-  VerifyOptions options{entry, bound, arch, argv[0]};
+  VerifyOptions options{entry, bound, {}};
+  options.compile.arch = arch;
+  options.compile.weightsDtype = dtype;
+  options.compile.program = argv[0];
   llvm::Expected<bool> agree = verifyProgram(*module, *data, options, llvm::outs());
   if (!agree)
     return fail(llvm::toString(agree.takeError()));

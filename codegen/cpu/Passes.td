@@ -70,6 +70,12 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     (`codegen/cpu/linear/LinearFormat.h`): one product (`f32`), or Winograd's inner
     product (`winograd`), for which x goes through `winograd_rows` and
     the epilogue undoes the scales.
+
+    A weight that comes from `transformer.quantize_weight` is kept in its format.
+    Narrow numbers become float32 in registers: `bf16` with no more ado; `int8` as
+    integers, whose scale is the epilogue's; `int4` in words of eight and groups of
+    32, whose sums are multiplied by their scale, with x from `int4_rows`. Fails if
+    something else reads a rounded weight.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::cpu::CpuDialect"];
@@ -85,6 +91,10 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::func::FuncOp"> {
     second-level cache. A panel too large for that goes in blocks of k, whose sums
     wait in memory. Rows that are left over go through tiles of half the rows (of
     four, where a full tile has six) down to one.
+
+    In formats that read few bytes for a k, a task of fewer than four rows would
+    wait for its additions, not for memory: in a branch of its own (`scf.if`) each of
+    them goes through several panels at once. All tiles of a row sum in one order.
   }];
   let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
                            "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",
@@ -98,8 +108,9 @@ def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::func::Fu
     multiply-add a row, whose accumulators it carries; its epilogue becomes vector
     arithmetic. k runs one by one from 0 to K - 1 in every tile, so that a row's
     result does not depend on the number of rows; with Winograd's inner product it
-    runs step by step, in each for every row two pairs and two products. No marked
-    linalg op is left.
+    runs step by step, in each for every row two pairs and two products; with 4-bit
+    weights group by group, a loop over the words of each. No marked linalg op is
+    left.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -108,8 +119,8 @@ def VectorizeLinear : Pass<"transformer-cpu-vectorize-linear", "::mlir::func::Fu
 def SeparateWeights : Pass<"transformer-cpu-separate-weights", "::mlir::ModuleOp"> {
   let summary = "Merged weights packed one by one";
   let description = [{
-    `pack_weight`, where panels stay whole, and `winograd_scales` take the weights of
-    a concatenation one by one, so that nobody puts it together.
+    `pack_weight` and `weight_scales`, where panels stay whole, and `winograd_scales`
+    take the weights of a concatenation one by one, so that nobody puts it together.
   }];
 }
 
@@ -121,7 +132,8 @@ def SumInBlocks : Pass<"transformer-cpu-sum-in-blocks", "::mlir::func::FuncOp"> 
     the total. The rounding error of a sum grows with the number of additions one
     after another, so this keeps it near that of libraries that block k. Blocks
     are equal where k allows it; their size depends on k alone. A loop over steps
-    of Winograd's inner product goes in blocks of at most 17 steps.
+    of Winograd's inner product goes in blocks of at most 17 steps, one over groups
+    of 4-bit weights of at most 8.
   }];
   let options = [Option<"steps", "steps", "int64_t", "0", "most steps in one block; 0: as many as the format says">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
@@ -143,9 +155,10 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     In the unrolled loop over k of every register tile with at least four rows:
     the first two row tiles fetch half of what follows in memory each (the
     panel's next block of k, or the next panel), a cache line at a time, so that
-    the stream from memory is even. Steps of Winograd's inner product, whose tiles
-    are tall and may be alone, fetch as much as they read, a distance ahead. A tile of
-    fewer rows is left alone; its own reads already take all the bandwidth.
+    the stream from memory is even; the first alone where weights are so narrow that
+    an iteration reads no more than a line. Steps of Winograd's inner product, whose tiles
+    are tall and may be alone, and words of 4-bit weights fetch as much as they read,
+    a distance ahead. A tile of fewer rows is left alone; its own reads already take all the bandwidth.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

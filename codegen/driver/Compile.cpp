@@ -9,6 +9,7 @@
 #include "codegen/module/Description.h"
 #include "dialect/ModelText.h"
 #include "dialect/OutputFile.h"
+#include "dialect/QuantizeOps.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -65,8 +66,13 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   };
   if (llvm::Error error = only("mode", options.mode, "inference"))
     return error;
-  if (llvm::Error error = only("weights-dtype", options.weightsDtype, "f32"))
-    return error;
+  if (options.weightsDtype != "f32") {
+    if (!symbolizeWeightFormat(options.weightsDtype))
+      return createStringError("--weights-dtype " + options.weightsDtype +
+                               ": expected f32, bf16, int8 or int4");
+    if (goal.kind->name != "cpu")
+      return only("weights-dtype", options.weightsDtype, "f32");
+  }
   StringRef directory = path::parent_path(options.output);
   if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
     return createStringError("-o " + options.output + ": there is no directory " + directory);
@@ -177,7 +183,7 @@ llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &optio
   manager.enableVerifier(options.verifyEach);
 #endif
   for (const Stage &stage : goal.kind->stages.take_front(goal.stages))
-    stage.build(manager, options.arch);
+    stage.build(manager, {options.arch, options.weightsDtype});
   DiagnosticText diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return diagnostics.error("compiling " + options.input + " failed");

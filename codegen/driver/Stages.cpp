@@ -23,21 +23,29 @@ using namespace mlir::transformer;
 
 namespace {
 
-void buildFused(OpPassManager &manager, StringRef) { buildFusionPipeline(manager); }
+void buildFused(OpPassManager &manager, const StageOptions &options) {
+  buildFusionPipeline(manager, options.weightsDtype);
+}
 
-void buildLinalg(OpPassManager &manager, StringRef) {
+void buildLinalg(OpPassManager &manager, const StageOptions &) {
   manager.addPass(createConvertTransformerToLinalg());
   manager.addPass(createFuseElementwise());
   addCleanUp(manager);
 }
 
+template <void (*build)(OpPassManager &, StringRef)>
+void forArch(OpPassManager &manager, const StageOptions &options) {
+  build(manager, options.arch);
+}
+
 /// For stages behind the one that sets the target.
-template <void (*build)(OpPassManager &)> void onTarget(OpPassManager &manager, StringRef) {
+template <void (*build)(OpPassManager &)>
+void onTarget(OpPassManager &manager, const StageOptions &) {
   build(manager);
 }
 
 constexpr Stage fused = {"fused", "transformer-fuse", "layers once each, core ops fused",
-                         buildFused};
+                         buildFused, true};
 constexpr Stage onTensors = {"linalg", "transformer-to-linalg-on-tensors",
                              "linalg and kernels on tensors, the same for every target",
                              buildLinalg};
@@ -45,8 +53,8 @@ constexpr Stage onTensors = {"linalg", "transformer-to-linalg-on-tensors",
 constexpr Stage cpuStages[] = {
     fused,
     onTensors,
-    {"packed", "transformer-cpu-pack", "weights in panels, prepared at load", buildCpuPackPipeline,
-     true},
+    {"packed", "transformer-cpu-pack", "weights in panels, prepared at load",
+     forArch<buildCpuPackPipeline>, true},
     {"tiled", "transformer-cpu-tile", "linear layers in register tiles on vectors",
      onTarget<buildCpuTilePipeline>},
     {"buffers", "transformer-cpu-to-buffers", "buffers in one arena, kernels as loop nests",
@@ -60,7 +68,7 @@ constexpr Stage gpuStages[] = {
     fused,
     onTensors,
     {"gpu", "transformer-gpu-map", "buffers in one arena, kernels and their launches",
-     buildGpuPipeline, true},
+     forArch<buildGpuPipeline>, true},
     {"nvvm", "transformer-gpu-to-nvvm", "kernels in NVVM", onTarget<buildNvvmPipeline>},
 };
 constexpr StringRef gpuFiles[] = {"ptx", "cubin"};
@@ -68,27 +76,31 @@ constexpr StringRef gpuFiles[] = {"ptx", "cubin"};
 constexpr TargetKind kinds[] = {{"cpu", "transformer-to-cpu", cpuStages, cpuFiles, "native"},
                                 {"cuda", "transformer-to-nvvm", gpuStages, gpuFiles, "sm_90a"}};
 
-void buildStages(OpPassManager &manager, ArrayRef<Stage> stages, StringRef arch) {
+void buildStages(OpPassManager &manager, ArrayRef<Stage> stages, const StageOptions &options) {
   for (const Stage &stage : stages)
-    stage.build(manager, arch);
+    stage.build(manager, options);
 }
 
-struct ArchOption : PassPipelineOptions<ArchOption> {
+/// Options of a pipeline as those of transformer-compile.
+struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> arch{*this, "arch",
                            llvm::cl::desc("target, as --arch of transformer-compile")};
+  Option<std::string> weightsDtype{*this, "weights-dtype", llvm::cl::init("f32"),
+                                   llvm::cl::desc("as --weights-dtype of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
                       StringRef defaultArch) {
-  if (llvm::any_of(stages, [](const Stage &stage) { return stage.setsTarget; }))
-    PassPipelineRegistration<ArchOption>(
-        name, description, [=](OpPassManager &manager, const ArchOption &options) {
-          buildStages(manager, stages,
-                      options.arch.empty() ? defaultArch : StringRef(options.arch));
-        });
-  else
+  if (llvm::none_of(stages, [](const Stage &stage) { return stage.asks; })) {
     PassPipelineRegistration<>(
-        name, description, [stages](OpPassManager &manager) { buildStages(manager, stages, ""); });
+        name, description, [stages](OpPassManager &manager) { buildStages(manager, stages, {}); });
+    return;
+  }
+  PassPipelineRegistration<PipelineOptions>(
+      name, description, [=](OpPassManager &manager, const PipelineOptions &options) {
+        std::string arch = options.arch.empty() ? defaultArch.str() : options.arch.getValue();
+        buildStages(manager, stages, {arch, options.weightsDtype.getValue()});
+      });
 }
 
 } // namespace

@@ -20,13 +20,19 @@ class OpPassManager;
 
 namespace mlir::transformer {
 
+/// What stages ask of the command line, by its names.
+struct StageOptions {
+  std::string arch; // "": the target's own
+  std::string weightsDtype = "f32";
+};
+
 /// A stage runs on the result of the one before it.
 struct Stage {
   StringRef name;        // of --emit
   StringRef pipeline;    // of transformer-opt
   StringRef description; // of what there is behind it
-  void (*build)(OpPassManager &manager, StringRef arch);
-  bool setsTarget = false; // the one stage that asks what `arch` is
+  void (*build)(OpPassManager &manager, const StageOptions &options);
+  bool asks = false; // whether it looks at the options
 };
 
 /// Where code is for: --target.

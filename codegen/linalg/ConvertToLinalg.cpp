@@ -2,6 +2,7 @@
 #include "codegen/Passes.h"
 #include "codegen/analysis/Flops.h"
 #include "codegen/linalg/Patterns.h"
+#include "dialect/QuantizeOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -69,7 +70,7 @@ struct ConvertCall : OpConversionPattern<func::CallOp> {
 bool staysBehind(Operation *op) {
   if (auto activation = dyn_cast<ActivationOp>(op))
     return !isa<TensorType>(activation.getX().getType());
-  return isa<ParameterOp, PreparedOp, GetParameterOp, SinusoidalTableOp>(op);
+  return isa<ParameterOp, PreparedOp, GetParameterOp, SinusoidalTableOp, QuantizeWeightOp>(op);
 }
 
 bool isElementwiseOnTensors(Operation *op) {

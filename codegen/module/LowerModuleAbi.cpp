@@ -262,9 +262,12 @@ private:
         auto [kind, index] = indexOf.at(source.getValue());
         sources.push_back(kind == "prepared" ? numParameters + index : index);
       }
-      json::Object object{{"name", op.getSymName()}, {"function", it->second}, {"dtype", "f32"}};
+      auto type = cast<RankedTensorType>(op.getType());
+      json::Object object{{"name", op.getSymName()},
+                          {"function", it->second},
+                          {"dtype", dtypeName(type.getElementType()).value_or("unknown")}};
       object["sources"] = std::move(sources);
-      object["shape"] = json::Array(cast<RankedTensorType>(op.getType()).getShape());
+      object["shape"] = json::Array(type.getShape());
       list.push_back(std::move(object));
     }
     return list;

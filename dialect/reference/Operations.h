@@ -8,6 +8,7 @@
 #ifndef DIALECT_REFERENCE_OPERATIONS_H
 #define DIALECT_REFERENCE_OPERATIONS_H
 
+#include "dialect/QuantizeOps.h"
 #include "dialect/reference/Frame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -53,9 +54,12 @@ Tensor add(const Tensor &a, const Tensor &b);
 Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormAttr norm);
 /// `[T, W]`, gamma `[W]`: `[T, W]`.
 Tensor rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm);
+/// What `format` holds of a weight; the definition that every target keeps to.
+Tensor quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout);
 double activate(ActivationKind kind, double x);
 Tensor activate(ActivationKind kind, Tensor x);
 LogicalResult evaluate(LinearOp op, Frame &frame);
+LogicalResult evaluate(QuantizeWeightOp op, Frame &frame);
 LogicalResult evaluate(SplitOp op, Frame &frame);
 LogicalResult evaluate(LayerNormOp op, Frame &frame);
 LogicalResult evaluate(ResidualLayerNormOp op, Frame &frame);

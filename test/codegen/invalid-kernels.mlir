@@ -228,7 +228,7 @@ func.func @f(%w: memref<17x5xf32>, %y: memref<?x5x16xf32>) {
 // -----
 
 func.func @f(%w: memref<17x5xf32>, %y: memref<2x17x16xf32>) {
-  // expected-error @below {{expected weight 0 of ?x17xf32, found 'memref<17x5xf32>'}}
+  // expected-error @below {{expected panels of ?x5x?xf32, found 'memref<2x17x16xf32>'}}
   transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<2x17x16xf32>) -> ()
   return
 }
@@ -260,7 +260,7 @@ func.func @f(%y: memref<1x5x16xf32>) {
 // -----
 
 func.func @f(%w: memref<17x5xf32>, %t: memref<5xf32>, %y: memref<2x5x16xf32>) {
-  // expected-error @below {{expected panels of ?x?x6x?xf32, found 'memref<2x5x16xf32>'}}
+  // expected-error @below {{expected panels of ?x2x6x?xf32, found 'memref<2x5x16xf32>'}}
   transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x5xf32>, memref<5xf32>, memref<2x5x16xf32>) -> ()
   return
 }
@@ -268,7 +268,7 @@ func.func @f(%w: memref<17x5xf32>, %t: memref<5xf32>, %y: memref<2x5x16xf32>) {
 // -----
 
 func.func @f(%w: memref<17x7xf32>, %t: memref<7xf32>, %y: memref<2x2x6x16xf32>) {
-  // expected-error @below {{expected 3 steps for K = 7, found 2}}
+  // expected-error @below {{expected panels of ?x3x6x?xf32, found 'memref<2x2x6x16xf32>'}}
   transformer_cpu.pack_weight out_in ins(%w) scales(%t) outs(%y) : (memref<17x7xf32>, memref<7xf32>, memref<2x2x6x16xf32>) -> ()
   return
 }
@@ -465,5 +465,61 @@ func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %s: memref<?x9xf32>, %col
   // expected-error @below {{expected query_scores of 2 heads, found a width of 9}}
   transformer_kernel.attention ins(%x, %x, %x, %c, %c) query_scores(%s) columns(%columns) outs(%x) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
     : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x9xf32>, memref<3xi32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @panels_of_f64(%w: memref<17x5xf32>, %y: memref<2x5x16xf64>) {
+  // expected-error @below {{expected panels of f32, bf16, i8 or i32, found 'memref<2x5x16xf64>'}}
+  transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<2x5x16xf64>) -> ()
+  return
+}
+
+// -----
+
+func.func @int8_without_scales(%w: memref<17x5xf32>, %y: memref<2x5x16xi8>) {
+  // expected-error @below {{expected scales for 'i8'}}
+  transformer_cpu.pack_weight out_in ins(%w) outs(%y) : (memref<17x5xf32>, memref<2x5x16xi8>) -> ()
+  return
+}
+
+// -----
+
+func.func @bf16_with_scales(%w: memref<17x5xf32>, %s: memref<2x1x16xf32>, %y: memref<2x5x16xbf16>) {
+  // expected-error @below {{expected no scales for 'bf16'}}
+  transformer_cpu.pack_weight out_in ins(%w) scales(%s) outs(%y) : (memref<17x5xf32>, memref<2x1x16xf32>, memref<2x5x16xbf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @int4_scales_of_others(%w: memref<17x40xf32>, %s: memref<2x1x16xbf16>, %y: memref<2x2x4x16xi32>) {
+  // expected-error @below {{expected scales of 2x2x16xbf16, found 'memref<2x1x16xbf16>'}}
+  transformer_cpu.pack_weight out_in ins(%w) scales(%s) outs(%y) : (memref<17x40xf32>, memref<2x1x16xbf16>, memref<2x2x4x16xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @scales_of_bf16(%w: memref<17x40xf32>, %s: memref<2x1x16xf32>) {
+  // expected-error @below {{expected int8 or int4, which have scales, found bf16}}
+  transformer_cpu.weight_scales bf16 out_in ins(%w) outs(%s) : (memref<17x40xf32>, memref<2x1x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @scales_of_few_panels(%w: memref<17x40xf32>, %s: memref<1x1x16xf32>) {
+  // expected-error @below {{expected 2 panels for 17 outputs, found 1}}
+  transformer_cpu.weight_scales int8 out_in ins(%w) outs(%s) : (memref<17x40xf32>, memref<1x1x16xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @int4_rows_of_others(%x: memref<?x40xf32>, %y: memref<?x1x4x9xf32>) {
+  // expected-error @below {{expected words of ?x2x4x9xf32, found 'memref<?x1x4x9xf32>'}}
+  transformer_cpu.int4_rows ins(%x) outs(%y) : (memref<?x40xf32>, memref<?x1x4x9xf32>) -> ()
   return
 }

@@ -21,6 +21,12 @@ func.func @layers(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>, %wt: tensor<4x6xf32>
   %9 = transformer.rms_norm %x, %g norm<eps = 1.0e-5> : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
   // CHECK: transformer.residual_rms_norm %{{.*}} norm<eps = 0.000000e+00> : {{.*}} -> (tensor<?x4xf32>, tensor<?x4xf32>)
   %10, %11 = transformer.residual_rms_norm %x, %x, %g norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  // CHECK: transformer.quantize_weight bf16 %{{.*}} out_in : tensor<6x4xf32>
+  %12 = transformer.quantize_weight bf16 %w out_in : tensor<6x4xf32>
+  // CHECK: transformer.quantize_weight int8 %{{.*}} in_out : tensor<4x6xf32>
+  %13 = transformer.quantize_weight int8 %wt in_out : tensor<4x6xf32>
+  // CHECK: transformer.quantize_weight int4 %{{.*}} out_in : tensor<6x4xf32>
+  %14 = transformer.quantize_weight int4 %w out_in : tensor<6x4xf32>
   return
 }
 

@@ -198,6 +198,7 @@ def main() -> int:
         "--case", type=Path, action="append", help=f"checkpoint directory (default: golden {', '.join(CASES)})"
     )
     parser.add_argument("--shapes", action="store_true", help="the rows of the benchmark's shapes")
+    parser.add_argument("--weights-dtype", default="f32", help="what programs are compiled with")
     arguments = parser.parse_args()
     cases = arguments.case or [GOLDEN / name for name in CASES]
     if bool(arguments.compile) == bool(arguments.program) or (arguments.program and len(cases) != 1):
@@ -215,7 +216,9 @@ def main() -> int:
             program = arguments.program or scratch / "program"
             try:
                 if arguments.compile:
-                    compile_program(arguments.compile.resolve(), case, program)
+                    compile_program(
+                        arguments.compile.resolve(), case, program, "--weights-dtype", arguments.weights_dtype
+                    )
             except RuntimeError as error:
                 report.add(f"invariance/{case.name}", str(error))
                 continue

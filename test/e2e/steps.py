@@ -114,6 +114,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("--arch", help="compile for another CPU, run here")
+    parser.add_argument("--weights-dtype", default="f32", help="what programs are compiled with")
     parser.add_argument("cases", nargs="+", help="golden cases")
     options = parser.parse_args()
     report = Report()
@@ -121,7 +122,10 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             program = Path(scratch) / "program"
             try:
-                compile_program(options.compile, GOLDEN / name, program, *(["--arch", options.arch] if options.arch else []))
+                arch = ["--arch", options.arch] if options.arch else []
+                compile_program(
+                    options.compile, GOLDEN / name, program, *arch, "--weights-dtype", options.weights_dtype
+                )
                 reason = problem(GOLDEN / name, program, Path(scratch))
             except RuntimeError as error:
                 reason = str(error)

@@ -1,11 +1,16 @@
 // REQUIRES: transformer-verify
 // RUN: transformer-verify %s --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=AGREE
+// RUN: transformer-verify %s --weights-dtype int8 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefixes=AGREE,ROUNDED
+// RUN: not transformer-verify %s --weights-dtype f7 --weights %t.none --inputs %t.none 2>&1 | FileCheck %s --check-prefix=FORMAT
 // With a bound of 0 the first rounding counts: the embedding is exact, the layer's linear is not.
 // RUN: not transformer-verify %s --bound 0 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=DIFFER
 // RUN: not transformer-verify %s --weights %t.none --inputs %t.none 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // AGREE: last_hidden_state: largest error {{.*}}e-0{{[789]}}, largest value
+// ROUNDED-NEXT: last_hidden_state against float32 weights, int8: largest error {{.*}}e-0{{[1234]}}
+// ROUNDED-NEXT: last_hidden_state against float32 weights, f32: largest error {{.*}}e-0{{[789]}}
 // AGREE-NOT: first difference
+// FORMAT: error: --weights-dtype f7: expected f32, bf16, int8 or int4
 // DIFFER: first difference: block.0: transformer.linear: largest error
 // DIFFER-NEXT: transformer.linear
 // ERROR: error: {{.*}}.none

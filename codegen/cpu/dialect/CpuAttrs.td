@@ -78,12 +78,14 @@ def Cpu_LinearAttr : Cpu_Attr<"Linear", "linear"> {
     | | `blocks` | the loop over blocks of k around such loops |
 
     `before` is how many steps the register tile has gone through in front of the
-    loop, on the outermost of them.
+    loop, on the outermost of them; `panels`, that a `loop` goes through so many at
+    once.
     Error: on another op, a format that there is none of, a loop without steps.
   }];
   let parameters = (ins EnumParameter<Cpu_LinearPart>:$part, DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$format,
-                        DefaultValuedParameter<"int64_t", "0">:$steps, DefaultValuedParameter<"int64_t", "0">:$before);
-  let assemblyFormat = "`<` $part (`,` $format^)? (`,` `steps` `=` $steps^)? (`,` `before` `=` $before^)? `>`";
+                        DefaultValuedParameter<"int64_t", "0">:$steps, DefaultValuedParameter<"int64_t", "0">:$before,
+                        DefaultValuedParameter<"int64_t", "1">:$panels);
+  let assemblyFormat = "`<` $part (`,` $format^)? (`,` `steps` `=` $steps^)? (`,` `before` `=` $before^)? (`,` `panels` `=` $panels^)? `>`";
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral attributeName = "transformer_cpu.linear";
   }];

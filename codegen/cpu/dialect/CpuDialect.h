@@ -3,6 +3,7 @@
 #define CODEGEN_CPU_DIALECT_CPUDIALECT_H
 
 #include "codegen/kernels/KernelDialect.h"
+#include "dialect/QuantizeOps.h"
 
 #include "codegen/cpu/dialect/CpuDialect.h.inc"
 #include "codegen/cpu/dialect/CpuEnums.h.inc"

@@ -9,49 +9,112 @@ using namespace mlir::transformer;
 using namespace mlir::transformer::cpu;
 using namespace mlir::transformer::kernel;
 
-LogicalResult PackWeightOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
-    return failure();
-  auto panels = cast<ShapedType>(getOuts()[0].getType());
-  SmallVector<int64_t> anyPanels = {kAny, kAny, kAny};
-  if (getScales())
-    anyPanels = {kAny, kAny, winograd::kStep, kAny};
-  if (failed(verifyBuffer(*this, "panels", getOuts()[0], f32(*this), anyPanels)))
-    return failure();
-  if (!panels.hasStaticShape())
-    return emitOpError() << "expected panels of static sizes, found " << panels;
-  if (getWeights().empty())
-    return emitOpError() << "expected at least one weight, found none";
-  int64_t k = panels.getDimSize(1), columns = panels.getShape().back(), outputs = 0;
-  unsigned outputDim = getLayout() == WeightLayout::OutIn ? 0 : 1;
-  if (getScales()) {
-    if (failed(verifyBuffer(*this, "weight 0", getWeights()[0], f32(*this), {kAny, kAny})))
-      return failure();
-    k = cast<ShapedType>(getWeights()[0].getType()).getDimSize(1 - outputDim);
-    if (!ShapedType::isDynamic(k) && panels.getDimSize(1) != winograd::steps(k))
-      return emitOpError() << "expected " << winograd::steps(k) << " steps for K = " << k
-                           << ", found " << panels.getDimSize(1);
-    if (failed(verifyBuffer(*this, "scales", getScales(), f32(*this), {k})))
-      return failure();
-  }
-  for (auto [i, weight] : llvm::enumerate(getWeights())) {
+namespace {
+
+/// Weights of `k` inputs whose outputs fill `panels` of `columns`, one behind the other.
+LogicalResult verifyWeights(Operation *op, ValueRange weights, WeightLayout layout, int64_t k,
+                            int64_t panels, int64_t columns) {
+  unsigned outputDim = layout == WeightLayout::OutIn ? 0 : 1;
+  int64_t outputs = 0;
+  for (auto [i, weight] : llvm::enumerate(weights)) {
     SmallVector<int64_t> shape = {k, k};
     shape[outputDim] = kAny;
-    if (failed(verifyBuffer(*this, "weight " + Twine(i), weight, f32(*this), shape)))
+    if (failed(verifyBuffer(op, "weight " + Twine(i), weight, f32(op), shape)))
       return failure();
     auto type = cast<ShapedType>(weight.getType());
     if (!type.hasStaticShape())
-      return emitOpError() << "expected weight " << i << " of static sizes, found " << type;
+      return op->emitOpError() << "expected weight " << i << " of static sizes, found " << type;
     if (outputs % columns)
-      return emitOpError() << "expected whole panels of " << columns << " outputs before weight "
-                           << i << ", found " << outputs << " outputs";
+      return op->emitOpError() << "expected whole panels of " << columns
+                               << " outputs before weight " << i << ", found " << outputs
+                               << " outputs";
     outputs += type.getDimSize(outputDim);
   }
   int64_t expected = llvm::divideCeil(outputs, columns);
-  if (panels.getDimSize(0) != expected)
-    return emitOpError() << "expected " << expected << " panels for " << outputs
-                         << " outputs, found " << panels.getDimSize(0);
+  if (panels != expected)
+    return op->emitOpError() << "expected " << expected << " panels for " << outputs
+                             << " outputs, found " << panels;
   return success();
+}
+
+/// The inputs of the first weight.
+FailureOr<int64_t> verifyInputs(Operation *op, ValueRange weights, WeightLayout layout) {
+  if (weights.empty())
+    return op->emitOpError() << "expected at least one weight, found none";
+  if (failed(verifyBuffer(op, "weight 0", weights[0], f32(op), {kAny, kAny})))
+    return failure();
+  auto type = cast<ShapedType>(weights[0].getType());
+  if (!type.hasStaticShape())
+    return op->emitOpError() << "expected weight 0 of static sizes, found " << type;
+  return type.getDimSize(layout == WeightLayout::OutIn ? 1 : 0);
+}
+
+} // namespace
+
+LogicalResult PackWeightOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> k = verifyInputs(*this, getWeights(), getLayout());
+  if (failed(k))
+    return failure();
+  auto panels = cast<ShapedType>(getOuts()[0].getType());
+  Type element = panels.getElementType();
+  bool isInt8 = element.isInteger(8), isInt4 = element.isInteger(32);
+  if (!element.isF32() && !element.isBF16() && !isInt8 && !isInt4)
+    return emitOpError() << "expected panels of f32, bf16, i8 or i32, found " << panels;
+  SmallVector<int64_t> shape = {kAny, *k, kAny};
+  int64_t groups = llvm::divideCeil(*k, weightGroup);
+  if (isInt4)
+    shape = {kAny, groups, weightGroup / 8, kAny};
+  else if (getScales() && element.isF32())
+    shape = {kAny, winograd::steps(*k), winograd::kStep, kAny};
+  if (failed(verifyBuffer(*this, "panels", getOuts()[0], element, shape)))
+    return failure();
+  if (!panels.hasStaticShape())
+    return emitOpError() << "expected panels of static sizes, found " << panels;
+  int64_t count = panels.getDimSize(0), columns = panels.getShape().back();
+  if ((isInt8 || isInt4) != !!getScales() && !element.isF32())
+    return emitOpError() << "expected " << (getScales() ? "no scales" : "scales") << " for "
+                         << element;
+  if (isInt8 && failed(verifyBuffer(*this, "scales", getScales(), f32(*this), {count, 1, columns})))
+    return failure();
+  if (isInt4 && failed(verifyBuffer(*this, "scales", getScales(), BFloat16Type::get(getContext()),
+                                    {count, groups, columns})))
+    return failure();
+  if (getScales() && element.isF32() &&
+      failed(verifyBuffer(*this, "scales", getScales(), f32(*this), {*k})))
+    return failure();
+  return verifyWeights(*this, getWeights(), getLayout(), *k, count, columns);
+}
+
+LogicalResult WeightScalesOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> k = verifyInputs(*this, getWeights(), getLayout());
+  if (failed(k))
+    return failure();
+  if (getFormat() == WeightFormat::Bf16)
+    return emitOpError() << "expected int8 or int4, which have scales, found bf16";
+  bool isInt8 = getFormat() == WeightFormat::Int8;
+  Type element = isInt8 ? f32(*this) : BFloat16Type::get(getContext());
+  int64_t groups = isInt8 ? 1 : llvm::divideCeil(*k, weightGroup);
+  if (failed(verifyBuffer(*this, "scales", getOuts()[0], element, {kAny, groups, kAny})))
+    return failure();
+  auto type = cast<ShapedType>(getOuts()[0].getType());
+  if (!type.hasStaticShape())
+    return emitOpError() << "expected scales of static sizes, found " << type;
+  return verifyWeights(*this, getWeights(), getLayout(), *k, type.getDimSize(0),
+                       type.getDimSize(2));
+}
+
+LogicalResult Int4RowsOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  int64_t groups = llvm::divideCeil(*width, weightGroup);
+  return verifyBuffer(*this, "words", getOuts()[0], f32(*this), {kAny, groups, weightGroup / 8, 9});
 }
 
 LogicalResult EstimatedOp::verify() {

@@ -6,6 +6,7 @@
 include "codegen/cpu/dialect/CpuAttrs.td"
 include "codegen/kernels/KernelBase.td"
 include "dialect/TransformerAttrs.td"
+include "dialect/WeightFormat.td"
 include "mlir/IR/BuiltinAttributes.td"
 
 class Cpu_Op<string mnemonic, list<Trait> traits = []>
@@ -24,10 +25,44 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     scaled by a power of two to a root mean square in [1, 2), behind a step that
     holds the inverse scales of the columns and what the pairs of weights correct
     (`codegen/cpu/linear/Winograd.h`).
+
+    The type of the panels says how they hold weights, as
+    `transformer.quantize_weight` defines:
+
+    | panels | scales | |
+    |---|---|---|
+    | `[P, K, NR]` bf16 | | rounded |
+    | `[P, K, NR]` i8 | `[P, 1, NR]` f32, of `weight_scales` | over the scale of its column |
+    | `[P, G, 4, NR]` i32, G = ceil(K / 32) | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
   }];
   let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Variadic<Kernel_Buffer>:$outs,
                        Transformer_WeightLayoutAttr:$layout);
   let assemblyFormat = "$layout `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {
+  let summary = "what integers of a weight are multiplied by";
+  let description = [{
+    The scales of `transformer.quantize_weight` in the panels' order, 0 for columns
+    behind the last output. ins: one or more weights, as of `pack_weight`; outs:
+    `[P, 1, NR]` f32 (`int8`) or `[P, ceil(K / 32), NR]` bf16 (`int4`).
+  }];
+  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Variadic<Kernel_Buffer>:$outs,
+                       Transformer_WeightFormatAttr:$format, Transformer_WeightLayoutAttr:$layout);
+  let assemblyFormat = "$format $layout `ins` `(` $weights `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_Int4RowsOp : Cpu_Op<"int4_rows"> {
+  let summary = "rows for products with weights in 4 bits";
+  let description = [{
+    Place u < 8 of word w of group g holds feature 32 g + 8 w + u, 0 behind the last,
+    over 16^u where u < 7: an integer in the bits from 4 u of a word is 16^u times
+    too large. Place 8 of word 0 is -8 times the sum of the group's features, since
+    weights have 8 added; of other words it is 0. A row with an infinity becomes NaN.
+    ins: x `[T, K]`; outs: `[T, ceil(K / 32), 4, 9]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_EstimatedOp : Op<Cpu_Dialect, "estimated", [Pure, AllTypesMatch<["x", "result"]>]> {

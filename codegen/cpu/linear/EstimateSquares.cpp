@@ -95,6 +95,8 @@ private:
 
   Moments ofProduct(linalg::MatmulOp op) {
     Value x = op.getInputs()[0], weight = op.getInputs()[1];
+    if (auto rounded = weight.getDefiningOp<QuantizeWeightOp>())
+      weight = rounded.getWeight();
     auto type = dyn_cast<RankedTensorType>(weight.getType());
     Value ofX = type && type.hasStaticShape() ? squares(x) : Value();
     if (!ofX)
@@ -278,7 +280,10 @@ struct EstimateSquaresPass : mlir::transformer::impl::EstimateSquaresBase<Estima
       return;
     Estimator estimator(getOperation());
     SmallVector<linalg::MatmulOp> products;
-    getOperation().walk([&](linalg::MatmulOp op) { products.push_back(op); });
+    getOperation().walk([&](linalg::MatmulOp op) {
+      if (!op.getInputs()[1].getDefiningOp<QuantizeWeightOp>())
+        products.push_back(op);
+    });
     for (linalg::MatmulOp op : products) {
       Value x = op.getInputs()[0], squares = estimator.squares(x);
       if (!squares)

@@ -9,7 +9,6 @@ namespace {
 
 struct Float32Format : LinearFormat {
   StringRef name() const override { return "f32"; }
-  bool fits(cpu::TargetAttr, int64_t) const override { return true; }
 
   int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
   int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
@@ -28,7 +27,8 @@ struct Float32Format : LinearFormat {
                             int64_t columns) const override {
     int64_t panels = llvm::divideCeil(operands.outputs(), columns);
     return {operands.x,
-            emitPackedWeight(b, operands, {}, {panels, operands.inputs(), columns}),
+            emitPackedWeight(b, operands, {}, {panels, operands.inputs(), columns}, b.getF32Type()),
+            {},
             {},
             {}};
   }

@@ -8,6 +8,9 @@ namespace mlir::transformer {
 
 const LinearFormat &float32Format();
 const LinearFormat &winogradFormat();
+const LinearFormat &bfloat16Format();
+const LinearFormat &int8Format();
+const LinearFormat &int4Format();
 
 } // namespace mlir::transformer
 

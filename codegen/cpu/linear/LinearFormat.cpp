@@ -5,18 +5,22 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 
 ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
-  static const LinearFormat *formats[] = {&winogradFormat(), &float32Format()};
+  static const LinearFormat *formats[] = {&winogradFormat(), &float32Format(), &bfloat16Format(),
+                                          &int8Format(), &int4Format()};
   return formats;
 }
 
-const LinearFormat &mlir::transformer::linearFormatFor(cpu::TargetAttr target, int64_t k) {
-  return **llvm::find_if(linearFormats(),
-                         [&](const LinearFormat *format) { return format->fits(target, k); });
+const LinearFormat &mlir::transformer::linearFormatFor(cpu::TargetAttr target,
+                                                       const LinearOperands &operands) {
+  return **llvm::find_if(linearFormats(), [&](const LinearFormat *format) {
+    return format->weightFormat() == operands.format && format->fits(target, operands.inputs());
+  });
 }
 
 const LinearFormat *mlir::transformer::linearFormatNamed(StringRef name) {
@@ -31,10 +35,19 @@ int64_t LinearOperands::outputs() const {
 }
 
 Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands,
-                                          Value scales, ArrayRef<int64_t> shape) {
-  Value out = tensor::EmptyOp::create(b, shape, b.getF32Type());
+                                          Value scales, ArrayRef<int64_t> shape, Type element) {
+  Value out = tensor::EmptyOp::create(b, shape, element);
   return cpu::PackWeightOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight}, scales,
                                    ValueRange{out}, operands.layout)
+      .getResult(0);
+}
+
+Value mlir::transformer::emitWeightScales(ImplicitLocOpBuilder &b, const LinearOperands &operands,
+                                          int64_t groups, int64_t columns, Type element) {
+  int64_t panels = llvm::divideCeil(operands.outputs(), columns);
+  Value out = tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, groups, columns}, element);
+  return cpu::WeightScalesOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight},
+                                     ValueRange{out}, *operands.format, operands.layout)
       .getResult(0);
 }
 

@@ -11,6 +11,7 @@
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <optional>
 
 namespace mlir::transformer {
 
@@ -18,6 +19,8 @@ namespace mlir::transformer {
 struct LinearOperands {
   Value x, weight;
   WeightLayout layout;
+  /// What the weight is rounded to; none: it is not.
+  std::optional<WeightFormat> format;
   /// About the mean squares of x's columns, `[K]`; null where nothing is known.
   Value squares;
 
@@ -25,17 +28,21 @@ struct LinearOperands {
   int64_t outputs() const;
 };
 
-/// What a contraction multiplies: x in steps, `[T, S]` or `[T, S, products]`, and
-/// the weight in panels, `[P, S, NR]` or `[P, S, products, NR]`.
+/// What a contraction multiplies: x in steps, `[T, S]` or `[T, S, places]`, and
+/// the weight in panels, `[P, S, NR]` or `[P, S, places, NR]`. With `scales`,
+/// `[P, S, NR]`, a step is a group of words: x `[T, S, words, places]` and panels
+/// `[P, S, words, NR]`; what the words of a step sum up to is multiplied by its scale.
 struct LinearFactors {
   Value x, panels;
   /// What the format's epilogue reads beside the sums, with maps from (t, p, j).
   SmallVector<Value> epilogue;
   SmallVector<AffineMap> epilogueMaps;
+  Value scales; // may be null
 };
 
 /// A part of a step: adds to `sum` what x and the panel hold at `products`, places
-/// in the step. Values are f32 or vectors of it.
+/// in the step. Values of x and the sum are f32, those of
+/// w as panels hold them, or vectors.
 struct LinearTerm {
   SmallVector<int64_t> products;
   Value (*add)(ImplicitLocOpBuilder &b, ArrayRef<Value> x, ArrayRef<Value> w, Value sum);
@@ -46,16 +53,36 @@ public:
   virtual ~LinearFormat() = default;
 
   virtual StringRef name() const = 0;
+  /// The rounded weights that panels hold; none for float32.
+  virtual std::optional<WeightFormat> weightFormat() const { return std::nullopt; }
   /// Whether a layer of K inputs is computed like this on `target`. The first format
-  /// of linearFormats() that is takes it.
-  virtual bool fits(cpu::TargetAttr target, int64_t k) const = 0;
+  /// of linearFormats() for its weight that is takes it.
+  virtual bool fits(cpu::TargetAttr target, int64_t k) const { return true; }
 
   /// The register tile: rows, and columns of a panel (NR).
   virtual int64_t tileRows(cpu::TargetAttr target) const = 0;
   virtual int64_t tileColumns(cpu::TargetAttr target) const = 0;
+  /// Panels that one row goes through at once where a task has fewer rows than would hide the
+  /// latency of additions.
+  virtual int64_t tilePanels(cpu::TargetAttr target) const { return 1; }
+
+  /// Bytes that hold a column of K weights.
+  virtual int64_t columnBytes(int64_t k) const { return 4 * k; }
 
   /// Products of a step.
   virtual int64_t products() const = 0;
+  /// Places of x in a step, or in a word of a group.
+  virtual int64_t places() const { return products(); }
+  /// Words of a step that is a group; 0: steps are no groups. A group's sum starts from x's last
+  /// place in its first word.
+  virtual int64_t words() const { return 0; }
+  /// What place u of x is multiplied by, from a word, as `type`: f32 or vectors of it.
+  virtual Value weightOfWord(ImplicitLocOpBuilder &b, Value word, OpFoldResult u, Type type) const {
+    llvm_unreachable("steps are no groups");
+  }
+  /// Rows of the panel in a step.
+  int64_t panelRows() const { return words() ? words() : products(); }
+  /// Of a step; none if it is a group.
   virtual ArrayRef<LinearTerm> terms() const = 0;
   /// Most steps that one accumulator sums (`transformer-cpu-sum-in-blocks`). What
   /// blocks k is a multiple of it.
@@ -72,13 +99,16 @@ public:
 
 /// All formats, the one that fits everything last.
 ArrayRef<const LinearFormat *> linearFormats();
-const LinearFormat &linearFormatFor(cpu::TargetAttr target, int64_t k);
+const LinearFormat &linearFormatFor(cpu::TargetAttr target, const LinearOperands &operands);
 /// Null if there is none of that name.
 const LinearFormat *linearFormatNamed(StringRef name);
 
-/// Emits the weights of `operands` as panels of `type`, by `transformer_kernel.pack_weight`.
+/// Emits the weights of `operands` as panels of `type`, by `transformer_cpu.pack_weight`.
 Value emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands, Value scales,
-                       ArrayRef<int64_t> shape);
+                       ArrayRef<int64_t> shape, Type element);
+/// Emits the scales of their columns, `[P, groups, columns]`, by `transformer_cpu.weight_scales`.
+Value emitWeightScales(ImplicitLocOpBuilder &b, const LinearOperands &operands, int64_t groups,
+                       int64_t columns, Type element);
 
 /// x w + sum and sum - x w of scalars (two operations that later become one) or vectors.
 Value emitMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum);

@@ -29,9 +29,9 @@ inline bool isContraction(Operation *op) {
 }
 
 inline void markPart(Operation *op, LinearPart part, StringAttr format = {}, int64_t steps = 0,
-                     int64_t before = 0) {
+                     int64_t before = 0, int64_t panels = 1) {
   op->setAttr(cpu::LinearAttr::attributeName,
-              cpu::LinearAttr::get(op->getContext(), part, format, steps, before));
+              cpu::LinearAttr::get(op->getContext(), part, format, steps, before, panels));
 }
 
 /// The format of a contraction or of a loop over k; the attribute's verifier has seen to it that

@@ -22,8 +22,23 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// A write of the whole accumulator, if that is its only use, as one of each row.
-void splitWrite(RewriterBase &rewriter, Value accumulator, ValueRange rows) {
+/// The places of an accumulator's vectors in its leading dimensions, in order.
+SmallVector<SmallVector<int64_t>> placesOf(VectorType accumulator) {
+  SmallVector<SmallVector<int64_t>> places = {{}};
+  for (int64_t size : accumulator.getShape().drop_back()) {
+    SmallVector<SmallVector<int64_t>> longer;
+    for (ArrayRef<int64_t> place : places)
+      for (int64_t i = 0; i < size; ++i) {
+        longer.emplace_back(place);
+        longer.back().push_back(i);
+      }
+    places = std::move(longer);
+  }
+  return places;
+}
+
+/// A write of the whole accumulator, if that is its only use, as one of each vector.
+void splitWrite(RewriterBase &rewriter, Value accumulator, ValueRange vectors) {
   if (!accumulator.hasOneUse())
     return;
   auto write = dyn_cast<vector::TransferWriteOp>(*accumulator.user_begin());
@@ -34,38 +49,37 @@ void splitWrite(RewriterBase &rewriter, Value accumulator, ValueRange rows) {
   rewriter.setInsertionPoint(write);
   ImplicitLocOpBuilder b(write.getLoc(), rewriter);
   SmallVector<bool> inBounds = {true};
-  size_t dim = write.getIndices().size() - cast<VectorType>(accumulator.getType()).getRank();
-  for (auto [i, row] : llvm::enumerate(rows)) {
+  auto type = cast<VectorType>(accumulator.getType());
+  size_t first = write.getIndices().size() - type.getRank();
+  for (auto [place, vector] : llvm::zip_equal(placesOf(type), vectors)) {
     SmallVector<Value> at(write.getIndices());
-    at[dim] = arith::AddIOp::create(b, at[dim], arith::ConstantIndexOp::create(b, i));
-    vector::TransferWriteOp::create(b, row, write.getBase(), at, inBounds);
+    for (auto [dim, i] : llvm::enumerate(place))
+      if (type.getDimSize(dim) > 1)
+        at[first + dim] =
+            arith::AddIOp::create(b, at[first + dim], arith::ConstantIndexOp::create(b, i));
+    vector::TransferWriteOp::create(b, vector, write.getBase(), at, inBounds);
   }
   rewriter.eraseOp(write);
 }
 
-/// Carries every row of the accumulator as a value of its own, so that it lives
+/// Carries every vector of the accumulator as a value of its own, so that it lives
 /// in registers from the first k to the last.
 scf::ForOp splitAccumulator(RewriterBase &rewriter, scf::ForOp loop) {
   auto type =
       dyn_cast<VectorType>(loop.getNumResults() == 1 ? loop.getResult(0).getType() : Type());
   if (!type || type.getRank() < 2)
     return loop;
-  int64_t rows = type.getDimSize(0);
-  SmallVector<int64_t> position(type.getRank() - 1, 0);
-  auto at = [&](int64_t row) {
-    position[0] = row;
-    return ArrayRef<int64_t>(position);
-  };
+  SmallVector<SmallVector<int64_t>> places = placesOf(type);
   auto split = [&](Value value) {
     SmallVector<Value> parts;
-    for (int64_t i = 0; i < rows; ++i)
-      parts.push_back(vector::ExtractOp::create(rewriter, loop.getLoc(), value, at(i)));
+    for (ArrayRef<int64_t> place : places)
+      parts.push_back(vector::ExtractOp::create(rewriter, loop.getLoc(), value, place));
     return parts;
   };
   auto join = [&](ValueRange parts) {
     Value value = ub::PoisonOp::create(rewriter, loop.getLoc(), type);
-    for (int64_t i = 0; i < rows; ++i)
-      value = vector::InsertOp::create(rewriter, loop.getLoc(), parts[i], value, at(i));
+    for (auto [place, part] : llvm::zip_equal(places, parts))
+      value = vector::InsertOp::create(rewriter, loop.getLoc(), part, value, place);
     return value;
   };
   rewriter.setInsertionPoint(loop);

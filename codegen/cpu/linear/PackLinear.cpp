@@ -41,7 +41,11 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
   bool outIn = is(maps[1], n, k);
   if (!is(maps[0], m, k) || !(outIn || is(maps[1], k, n)) || !is(maps[2], m, n))
     return std::nullopt;
-  LinearOperands operands{x, weight, outIn ? WeightLayout::OutIn : WeightLayout::InOut, {}};
+  LinearOperands operands{x, weight, outIn ? WeightLayout::OutIn : WeightLayout::InOut, {}, {}};
+  if (auto rounded = weight.getDefiningOp<QuantizeWeightOp>()) {
+    operands.weight = rounded.getWeight();
+    operands.format = rounded.getFormat();
+  }
   if (auto estimated = x.getDefiningOp<cpu::EstimatedOp>()) {
     operands.x = estimated.getX();
     operands.squares = estimated.getSquares();
@@ -55,7 +59,7 @@ public:
   Packer(IRRewriter &rewriter, linalg::MatmulOp product, const LinearOperands &operands,
          cpu::TargetAttr target)
       : rewriter(rewriter), product(product), operands(operands),
-        format(linearFormatFor(target, operands.inputs())), columns(format.tileColumns(target)),
+        format(linearFormatFor(target, operands)), columns(format.tileColumns(target)),
         outputs(operands.outputs()), panels(llvm::divideCeil(outputs, columns)),
         b(product.getLoc(), rewriter) {}
 
@@ -103,40 +107,69 @@ private:
     return map.getNumResults() == 1 && map.getResult(0) == b.getAffineDimExpr(1);
   }
 
-  /// The dimensions are t, p, j and the steps.
+  /// The dimensions are t, p, j and the steps, behind them the words of a group.
   Value emitContraction(const LinearFactors &factors, Value zeros) {
     using utils::IteratorType;
-    AffineExpr t, p, j, s;
-    bindDims(b.getContext(), t, p, j, s);
-    int64_t products = format.products();
-    SmallVector<Value> inputs(products, factors.x);
-    inputs.append(products, factors.panels);
+    AffineExpr t, p, j, s, word;
+    bindDims(b.getContext(), t, p, j, s, word);
+    int64_t dims = factors.scales ? 5 : 4, places = format.places();
+    SmallVector<Value> inputs(places, factors.x);
     SmallVector<AffineMap> maps;
     auto addMap = [&](ArrayRef<AffineExpr> results) {
-      maps.push_back(AffineMap::get(4, 0, results, b.getContext()));
+      maps.push_back(AffineMap::get(dims, 0, results, b.getContext()));
     };
-    for (int64_t i = 0; i < products; ++i)
-      products == 1 ? addMap({t, s}) : addMap({t, s, b.getAffineConstantExpr(i)});
-    for (int64_t i = 0; i < products; ++i)
-      products == 1 ? addMap({p, s, j}) : addMap({p, s, b.getAffineConstantExpr(i), j});
+    for (int64_t i = 0; i < places; ++i) {
+      AffineExpr place = b.getAffineConstantExpr(i);
+      if (factors.scales)
+        addMap({t, s, word, place});
+      else
+        places == 1 ? addMap({t, s}) : addMap({t, s, place});
+    }
+    if (factors.scales) {
+      inputs.append({factors.scales, factors.panels});
+      addMap({p, s, j});
+      addMap({p, s, word, j});
+    } else {
+      inputs.append(places, factors.panels);
+      for (int64_t i = 0; i < places; ++i)
+        places == 1 ? addMap({p, s, j}) : addMap({p, s, b.getAffineConstantExpr(i), j});
+    }
     addMap({t, p, j});
     SmallVector<IteratorType> loops(3, IteratorType::parallel);
-    loops.push_back(IteratorType::reduction);
+    loops.append(dims - 3, IteratorType::reduction);
     auto op = linalg::GenericOp::create(
         b, zeros.getType(), inputs, ValueRange{zeros}, maps, loops,
         [&](OpBuilder &nested, Location loc, ValueRange v) {
           ImplicitLocOpBuilder body(loc, nested);
           Value sum = v.back();
-          for (const LinearTerm &term : format.terms()) {
-            auto of = [&](ValueRange from) {
-              return llvm::map_to_vector(term.products, [&](int64_t i) { return from[i]; });
-            };
-            sum = term.add(body, of(v.take_front(products)), of(v.drop_front(products)), sum);
-          }
-          linalg::YieldOp::create(body, sum);
+          ValueRange x = v.take_front(places), w = v.slice(places, inputs.size() - places);
+          linalg::YieldOp::create(body, factors.scales
+                                            ? sumOfWord(body, x, w.front(), w.back(), sum)
+                                            : addTerms(body, x, w, sum));
         });
     markPart(op, LinearPart::Contraction, b.getStringAttr(format.name()));
     return op.getResult(0);
+  }
+
+  Value addTerms(ImplicitLocOpBuilder &body, ValueRange x, ValueRange w, Value sum) {
+    for (const LinearTerm &term : format.terms()) {
+      auto of = [&](ValueRange from) {
+        return llvm::map_to_vector(term.products, [&](int64_t i) { return from[i]; });
+      };
+      sum = term.add(body, of(x), of(w), sum);
+    }
+    return sum;
+  }
+
+  /// With what a group's sum starts from, which is 0 in all words but the first.
+  Value sumOfWord(ImplicitLocOpBuilder &body, ValueRange x, Value scale, Value word, Value sum) {
+    Value ofWord = x.back();
+    for (auto [u, factor] : llvm::enumerate(x.drop_back())) {
+      Value weight = format.weightOfWord(body, word, body.getIndexAttr(u), sum.getType());
+      ofWord = emitMultiplyAdd(body, factor, weight, ofWord);
+    }
+    scale = arith::ExtFOp::create(body, sum.getType(), scale);
+    return arith::AddFOp::create(body, sum, arith::MulFOp::create(body, scale, ofWord));
   }
 
   /// One elementwise op over the panels: what the format does to sums, then the tail.
@@ -233,7 +266,7 @@ private:
     }
     work.amounts.push_back({product->hasAttr(kPerSequenceAttr) ? "sequences" : "tokens",
                             2 * inputs * outputs, f32 * (inputs + (1 + rowsRead) * outputs)});
-    work.fixedBytes = f32 * (inputs + columnsRead) * outputs;
+    work.fixedBytes = (format.columnBytes(inputs) + f32 * columnsRead) * outputs;
     work.layer = layerOfParameter(operands.weight);
     return workAttr(b.getContext(), work);
   }
@@ -264,6 +297,15 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
     getOperation()->walk([&](cpu::EstimatedOp op) { estimated.push_back(op); });
     for (cpu::EstimatedOp op : estimated)
       rewriter.replaceOp(op, op.getX());
+    SmallVector<QuantizeWeightOp> rounded;
+    getOperation()->walk([&](QuantizeWeightOp op) { rounded.push_back(op); });
+    for (QuantizeWeightOp op : rounded) {
+      if (!op->use_empty()) {
+        op.emitOpError("is read by something else than products of rows and a weight");
+        return signalPassFailure();
+      }
+      rewriter.eraseOp(op);
+    }
   }
 };
 

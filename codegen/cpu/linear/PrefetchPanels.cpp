@@ -6,6 +6,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_PREFETCHPANELS
@@ -19,16 +21,25 @@ namespace {
 
 /// A tile of fewer rows reads its own panel as fast as memory allows.
 constexpr unsigned kFewestRows = 4;
-/// Row tiles that share the work of fetching a panel.
+/// Row tiles that share the work of fetching a panel, as long as each fetches a whole line now and
+/// then.
 constexpr int64_t kTilesPerPanel = 2;
 
+/// Of the register tile whose sums `loop` carries.
+int64_t rowsOf(scf::ForOp loop) { return loop.getNumResults() / linearMark(loop).getPanels(); }
+
 /// The first read of the panel in a loop over k: [panel, k, 0] or, with several
-/// products a step, [panel, step, product, 0].
+/// products a step, [panel, step, product, 0]; of a group's words, [panel, group, word, 0].
 vector::TransferReadOp panelRead(scf::ForOp loop, int64_t rank) {
-  for (auto read : loop.getBody()->getOps<vector::TransferReadOp>())
-    if (auto type = dyn_cast<MemRefType>(read.getBase().getType()); type && type.getRank() == rank)
-      return read;
-  return {};
+  vector::TransferReadOp found;
+  loop.walk([&](vector::TransferReadOp read) {
+    auto type = dyn_cast<MemRefType>(read.getBase().getType());
+    if (!type || type.getRank() != rank)
+      return WalkResult::advance();
+    found = read;
+    return WalkResult::interrupt();
+  });
+  return found;
 }
 
 void fetchLine(OpBuilder &b, vector::TransferReadOp panel, ValueRange at) {
@@ -53,15 +64,15 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   vector::TransferReadOp read = panelRead(loop, 3);
   auto step = getConstantIntValue(loop.getStep());
-  if (!rows || !read || !step || loop.getNumResults() < kFewestRows)
+  if (!rows || !read || !step || rowsOf(loop) < kFewestRows)
     return;
   int64_t k = linearMark(loop).getSteps(), columns = read.getVectorType().getNumElements();
   int64_t bytes = bytesOfRow(read);
-  int64_t part = k / kTilesPerPanel; // k that one tile fetches
-  int64_t linesPerStep = *step * bytes / target.getLineBytes() / kTilesPerPanel;
-  int64_t rowsPerStep = *step / kTilesPerPanel;
-  if (linesPerStep == 0 || rowsPerStep == 0)
+  int64_t tiles = std::min(kTilesPerPanel, *step * bytes / target.getLineBytes());
+  if (tiles == 0 || *step < tiles)
     return;
+  int64_t part = k / tiles; // k that one tile fetches
+  int64_t linesPerStep = *step * bytes / target.getLineBytes() / tiles;
   ImplicitLocOpBuilder b(loop.getLoc(), all);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value tile = arith::DivUIOp::create(
@@ -72,15 +83,15 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
   if (int64_t before = linearMark(all).getBefore())
     done = arith::AddIOp::create(b, done, constant(before));
-  Value row =
-      arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(kTilesPerPanel)));
+  Value row = arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(tiles)));
   int64_t elementsPerLine = target.getLineBytes() * columns / bytes,
-          linesPerRow = bytes / target.getLineBytes();
+          linesPerRow = bytes / target.getLineBytes(), rowsPerLine = target.getLineBytes() / bytes;
   b.setInsertionPoint(read);
   Value start = arith::SubIOp::create(b, read.getIndices()[1], done);
   row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
   for (int64_t i = 0; i < linesPerStep; ++i) {
-    Value line = arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * 2));
+    Value line =
+        arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * rowsPerLine));
     Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
     fetchLine(b, read, {read.getIndices()[0], line, column});
   }
@@ -91,14 +102,19 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
 /// one a panel. What later tiles fetch is there already.
 void fetchAhead(scf::ForOp loop, cpu::TargetAttr target) {
   vector::TransferReadOp read = panelRead(loop, 4);
-  if (!read || loop.getNumResults() < kFewestRows)
+  if (!read || rowsOf(loop) < kFewestRows)
     return;
   int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
-  int64_t products = formatOf(loop).products();
+  int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).products(); // that go with this read
   ImplicitLocOpBuilder b(loop.getLoc(), read);
+  auto around = read->getParentOfType<scf::ForOp>();
+  if (around != loop && !llvm::is_contained(read.getIndices(), around.getInductionVar())) {
+    moveLoopInvariantCode(around); // what indexes are made from
+    b.setInsertionPoint(around);   // once a word, not once a weight of it
+  }
   SmallVector<Value> at(read.getIndices());
   Value first = at[2];
-  for (int64_t byte = 0; byte < products * rowBytes; byte += target.getLineBytes()) {
+  for (int64_t byte = 0; byte < rows * rowBytes; byte += target.getLineBytes()) {
     int64_t row = (target.getPrefetchBytes() + byte) / rowBytes,
             column = byte % rowBytes * columns / rowBytes;
     at[2] = arith::AddIOp::create(b, first, arith::ConstantIndexOp::create(b, row));

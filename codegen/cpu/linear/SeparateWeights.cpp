@@ -38,6 +38,9 @@ struct SeparateWeightsPass : mlir::transformer::impl::SeparateWeightsBase<Separa
     getOperation()->walk([](cpu::PackWeightOp op) {
       separateWeights(op, cast<RankedTensorType>(op.getOuts()[0].getType()).getShape().back());
     });
+    getOperation()->walk([](cpu::WeightScalesOp op) {
+      separateWeights(op, cast<RankedTensorType>(op.getOuts()[0].getType()).getShape().back());
+    });
     getOperation()->walk([](cpu::WinogradScalesOp op) { separateWeights(op, 1); });
   }
 };

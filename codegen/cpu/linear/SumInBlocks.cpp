@@ -35,7 +35,7 @@ SmallVector<Value> sumBlock(ImplicitLocOpBuilder &b, scf::ForOp loop, Value lowe
   block->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   if (before) {
     cpu::LinearAttr mark = linearMark(loop);
-    markPart(block, mark.getPart(), mark.getFormat(), mark.getSteps(), before);
+    markPart(block, mark.getPart(), mark.getFormat(), mark.getSteps(), before, mark.getPanels());
   }
   IRMapping map;
   map.map(loop.getInductionVar(), block.getInductionVar());

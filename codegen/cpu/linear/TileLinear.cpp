@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::transformer {
@@ -64,8 +65,10 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     target = cpu::TargetAttr::of(function);
-    if (!target || failed(tileTasks(function)) || failed(canonicalizeTiles(function)) ||
-        failed(blockK(function)) || failed(tileRegisters(function)) ||
+    if (!target || failed(tileTasks(function)) || failed(canonicalizeTiles(function)))
+      return signalPassFailure();
+    separateFewRows(function);
+    if (failed(blockK(function)) || failed(tileRegisters(function)) ||
         failed(tileRemainders(function)))
       signalPassFailure();
   }
@@ -116,11 +119,51 @@ private:
   /// Panels of a task: few, so that threads end together, but enough for a task
   /// to be long beside what handing it out costs.
   int64_t panelBlock(linalg::GenericOp contraction) const {
-    return llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
+    return llvm::alignTo(llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction)),
+                         formatOf(contraction).tilePanels(target));
   }
   static int64_t panelBytes(linalg::GenericOp contraction) {
     auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
     return type.getNumElements() / type.getDimSize(0) * type.getElementTypeBitWidth() / 8;
+  }
+
+  /// Tasks of fewer rows than that take each row for itself through several panels at once, if
+  /// their format says so.
+  static constexpr int64_t kFewRows = 4;
+
+  /// A copy of the task for when it has few rows, in an scf.if.
+  void separateFewRows(func::FuncOp function) const {
+    IRRewriter rewriter(function.getContext());
+    for (linalg::GenericOp epilogue : epilogues(function)) {
+      linalg::GenericOp contraction = contractionOf(epilogue);
+      if (formatOf(contraction).tilePanels(target) == 1)
+        continue;
+      SmallVector<Operation *> ops = {contraction, epilogue};
+      if (auto fill = contraction.getOutputs()[0].getDefiningOp<linalg::FillOp>())
+        ops.insert(ops.begin(), fill);
+      rewriter.setInsertionPoint(epilogue);
+      ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
+      Value rows = tensor::DimOp::create(b, epilogue.getDpsInits()[0], 0);
+      Value few = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
+                                        arith::ConstantIndexOp::create(b, kFewRows));
+      auto copy = [&](OpBuilder &nested, Location loc) {
+        IRMapping map;
+        for (Operation *op : ops)
+          nested.clone(*op, map);
+        scf::YieldOp::create(nested, loc, map.lookup(epilogue.getResult(0)));
+      };
+      auto either = scf::IfOp::create(b, few, copy, copy);
+      rewriter.replaceOp(epilogue, either);
+      for (Operation *op : llvm::reverse(ArrayRef<Operation *>(ops).drop_back()))
+        if (op->use_empty())
+          rewriter.eraseOp(op);
+    }
+  }
+
+  /// Whether `op` is in such a copy.
+  static bool hasFewRows(Operation *op) {
+    auto either = op->getParentOfType<scf::IfOp>();
+    return either && either.getThenRegion().isAncestor(op->getParentRegion());
   }
 
   /// How many of k a task goes through before it turns to its next rows, a
@@ -177,18 +220,20 @@ private:
   /// The contraction over `size` steps of k from `first`, added to `sums`.
   static linalg::GenericOp sliceOverK(ImplicitLocOpBuilder &b, linalg::GenericOp contraction,
                                       OpFoldResult first, int64_t size, Value sums) {
-    auto slice = [&](Value value) -> Value {
-      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
-      SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
-      SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
-      offsets[1] = first; // of x [m, k, ...] and of the panels [p, k, ..., j]
-      sizes[1] = b.getIndexAttr(size);
-      return tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
-    };
-    Value x = slice(rowsOf(contraction)), panels = slice(panelsOf(contraction));
-    int64_t products = formatOf(contraction).products();
-    SmallVector<Value> operands(products, x);
-    operands.append(products, panels);
+    DenseMap<Value, Value> slices;
+    SmallVector<Value> operands;
+    for (Value value : contraction.getInputs()) {
+      Value &slice = slices[value];
+      if (!slice) {
+        SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
+        SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0));
+        SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+        offsets[1] = first; // of x [m, k, ...] and of the panels [p, k, ..., j]
+        sizes[1] = b.getIndexAttr(size);
+        slice = tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
+      }
+      operands.push_back(slice);
+    }
     operands.push_back(sums);
     return cast<linalg::GenericOp>(
         mlir::clone(b, contraction, contraction->getResultTypes(), operands));
@@ -207,10 +252,16 @@ private:
     return success();
   }
 
-  /// Register tiles of the format's rows by one panel: panels outside, rows inside.
+  /// Register tiles of the format's rows by one panel: panels outside, rows inside. Of one row by
+  /// several panels where rows are few.
   LogicalResult tileRegisters(func::FuncOp function) {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp root : roots(function)) {
+      if (hasFewRows(root)) {
+        if (failed(tilePanels(rewriter, root)))
+          return failure();
+        continue;
+      }
       SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
       std::swap(order[0], order[1]);
       int64_t rows = formatOf(contractionOf(root)).tileRows(target);
@@ -219,6 +270,27 @@ private:
         return failure();
       rowLoops.push_back({cast<scf::ForOp>(loops->back().getOperation()), rows});
     }
+    return success();
+  }
+
+  LogicalResult tilePanels(IRRewriter &rewriter, linalg::GenericOp root) {
+    int64_t panels = formatOf(contractionOf(root)).tilePanels(target);
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
+    std::swap(order[0], order[1]);
+    auto loops = fuseTile(rewriter, root, sizes(rewriter, {1, panels}), order, /*parallel=*/false);
+    if (failed(loops))
+      return failure();
+    auto loop = cast<scf::ForOp>(loops->front().getOperation());
+    scf::ForOp rest;
+    if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
+      return success(); // a static number of panels that the step divides
+    for (affine::AffineMinOp size : tileSizes(loop, panels)) {
+      rewriter.setInsertionPoint(size);
+      rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(size, panels);
+    }
+    for (linalg::GenericOp left : roots(rest))
+      if (failed(fuseTile(rewriter, left, sizes(rewriter, {1, 1}), order, /*parallel=*/false)))
+        return failure();
     return success();
   }
 

@@ -3,6 +3,7 @@
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -24,9 +25,9 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// A contraction of m rows over one step: fused multiply-adds of scalars of x and
-/// rows of the panel. linalg's own vectorisation would broadcast both operands
-/// first.
+/// A contraction of a tile of rows, or of one row and several panels, over one
+/// step: fused multiply-adds of scalars of x and rows of the panel. linalg's own
+/// vectorisation would broadcast both operands first.
 class StepEmitter {
 public:
   StepEmitter(IRRewriter &rewriter, linalg::GenericOp op)
@@ -34,15 +35,30 @@ public:
         format(formatOf(op)) {
     auto type = cast<RankedTensorType>(sums.getType());
     rows = type.getDimSize(0);
+    numPanels = type.getDimSize(1);
     row = VectorType::get({type.getDimSize(2)}, type.getElementType());
+    panelRow = row.clone(cast<RankedTensorType>(panels.getType()).getElementType());
     accumulator = VectorType::get(type.getShape(), type.getElementType());
     zero = arith::ConstantIndexOp::create(b, 0);
+    if (format.words())
+      scales = op.getInputs()[format.places()];
   }
 
   Value emit() {
-    acc = read(accumulator, sums, {zero, zero, zero});
-    for (const LinearTerm &term : format.terms())
-      addTerm(term);
+    Value acc = read(accumulator, sums, {zero, zero, zero});
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t p = 0; p < numPanels; ++p)
+        parts.push_back(vector::ExtractOp::create(b, acc, ArrayRef<int64_t>{i, p}));
+    if (format.words())
+      addGroup(parts);
+    else
+      addTerms(parts);
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      int64_t place = i;
+      acc = vector::InsertOp::create(b, part, acc,
+                                     ArrayRef<int64_t>{place / numPanels, place % numPanels});
+    }
     SmallVector<Value> origin(3, zero);
     SmallVector<bool> inBounds(3, true);
     return vector::TransferWriteOp::create(b, acc, sums, origin, inBounds).getResult();
@@ -50,35 +66,94 @@ public:
 
 private:
   /// A term of all rows before the next: independent sums hide the latency of each.
-  void addTerm(const LinearTerm &term) {
-    SmallVector<Value> w =
-        llvm::map_to_vector(term.products, [&](int64_t k) { return weights(k); });
-    for (int64_t i = 0; i < rows; ++i) {
-      SmallVector<Value> x =
-          llvm::map_to_vector(term.products, [&](int64_t k) { return factor(i, k); });
-      SmallVector<int64_t> position = {i, 0};
-      Value sum = term.add(b, x, w, vector::ExtractOp::create(b, acc, position));
-      acc = vector::InsertOp::create(b, sum, acc, position);
+  void addTerms(MutableArrayRef<Value> parts) {
+    for (const LinearTerm &term : format.terms())
+      for (int64_t p = 0; p < numPanels; ++p) {
+        SmallVector<Value> w = llvm::map_to_vector(term.products, [&](int64_t k) {
+          return weights(p, format.products() > 1 ? index(k) : Value());
+        });
+        for (int64_t i = 0; i < rows; ++i) {
+          SmallVector<Value> x = llvm::map_to_vector(term.products, [&](int64_t k) {
+            return factor(i, Value(), format.products() > 1 ? index(k) : Value());
+          });
+          Value &sum = parts[i * numPanels + p];
+          sum = term.add(b, x, w, sum);
+        }
+      }
+  }
+
+  using Sums = SmallVector<Value>;
+
+  /// A loop that carries `sums`.
+  Sums loop(int64_t count, const Sums &sums, function_ref<void(Value, Sums &)> body) {
+    auto op = scf::ForOp::create(b, zero, index(count), index(1), sums,
+                                 [&](OpBuilder &nested, Location, Value i, ValueRange args) {
+                                   OpBuilder::InsertionGuard guard(b);
+                                   b.setInsertionPointToEnd(nested.getInsertionBlock());
+                                   Sums inside(args);
+                                   body(i, inside);
+                                   scf::YieldOp::create(b, inside);
+                                 });
+    return Sums(op.getResults());
+  }
+
+  /// A loop over the words of the group, from what x says; then its scale. In a tall tile also a
+  /// loop over the weights of a word: LLVM's scheduler would unpack all of them first, and spill.
+  void addGroup(MutableArrayRef<Value> parts) {
+    constexpr size_t few = 2;
+    int64_t last = format.places() - 2;
+    Sums sums;
+    for (int64_t i = 0; i < rows; ++i)
+      sums.append(numPanels, factor(i, zero, index(last + 1)));
+    sums = loop(format.words(), sums, [&](Value word, Sums &inside) {
+      if (inside.size() > few)
+        inside = loop(last, inside, [&](Value u, Sums &of) { addWeight(of, word, u); });
+      else
+        for (int64_t u = 0; u < last; ++u)
+          addWeight(inside, word, b.getIndexAttr(u));
+      addWeight(inside, word, b.getIndexAttr(last));
+    });
+    auto scaleType = row.clone(cast<RankedTensorType>(scales.getType()).getElementType());
+    for (int64_t p = 0; p < numPanels; ++p) {
+      Value scale = arith::ExtFOp::create(b, row, read(scaleType, scales, {index(p), zero, zero}));
+      for (int64_t i = 0; i < rows; ++i) {
+        Value &part = parts[i * numPanels + p];
+        part = emitMultiplyAdd(b, scale, sums[i * numPanels + p], part);
+      }
     }
   }
 
-  /// The row of the panel for product k of the step; read where it is needed, so
-  /// that it takes a register no longer than that.
-  Value weights(int64_t k) {
-    SmallVector<Value> at(3, zero);
-    if (format.products() > 1)
-      at.insert(at.begin() + 2, index(k));
-    return read(row, panels, at);
+  /// Weight u of a word, of all rows.
+  void addWeight(Sums &sums, Value word, OpFoldResult u) {
+    Value place = getValueOrCreateConstantIndexOp(b, b.getLoc(), u);
+    for (int64_t p = 0; p < numPanels; ++p) {
+      Value weight = format.weightOfWord(b, weights(p, word), u, row);
+      for (int64_t i = 0; i < rows; ++i) {
+        Value &sum = sums[i * numPanels + p];
+        sum = emitMultiplyAdd(b, factor(i, word, place), weight, sum);
+      }
+    }
   }
 
-  Value factor(int64_t i, int64_t k) {
+  /// The row of the panel in the step; read where it is needed, so that it takes a
+  /// register no longer than that.
+  Value weights(int64_t panel, Value place) {
+    SmallVector<Value> at = {index(panel), zero, zero};
+    if (place)
+      at.insert(at.begin() + 2, place);
+    return read(panelRow, panels, at);
+  }
+
+  /// A place of the step, or of a word of the group.
+  Value factor(int64_t i, Value word, Value place) {
     SmallVector<Value> at = {index(i), zero};
-    if (format.products() > 1)
-      at.push_back(index(k));
+    for (Value more : {word, place})
+      if (more)
+        at.push_back(more);
     return vector::BroadcastOp::create(b, row, tensor::ExtractOp::create(b, x, at));
   }
 
-  Value index(int64_t i) { return arith::ConstantIndexOp::create(b, i); }
+  Value index(int64_t i) { return i ? arith::ConstantIndexOp::create(b, i) : zero; }
 
   Value read(VectorType vector, Value tensor, ValueRange at) {
     SmallVector<bool> inBounds(vector.getRank(), true);
@@ -86,10 +161,10 @@ private:
   }
 
   ImplicitLocOpBuilder b;
-  Value x, panels, sums, zero, acc;
+  Value x, panels, scales, sums, zero;
   const LinearFormat &format;
-  int64_t rows;
-  VectorType row, accumulator;
+  int64_t rows, numPanels;
+  VectorType row, panelRow, accumulator;
 };
 
 LogicalResult tileK(func::FuncOp function) {
@@ -104,9 +179,11 @@ LogicalResult tileK(func::FuncOp function) {
         scf::tileUsingSCF(rewriter, cast<TilingInterface>(contraction.getOperation()), options);
     if (failed(tiled))
       return contraction.emitOpError("could not be tiled over k");
-    if (!tiled->loops.empty())
+    if (!tiled->loops.empty()) {
+      auto sums = cast<RankedTensorType>(contraction.getOutputs()[0].getType());
       markPart(tiled->loops.front(), LinearPart::Loop, linearMark(contraction).getFormat(),
-               stepsOf(contraction));
+               stepsOf(contraction), 0, sums.getDimSize(1));
+    }
     rewriter.replaceOp(contraction, tiled->replacements);
   }
   return canonicalizeTiles(function);

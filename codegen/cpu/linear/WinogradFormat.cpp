@@ -66,14 +66,15 @@ struct WinogradFormat : LinearFormat {
     auto rows = cpu::WinogradRowsOp::create(b, TypeRange{scaled.getType(), inverses.getType()},
                                             operands.x, scales, ValueRange{scaled, inverses});
     int64_t count = llvm::divideCeil(operands.outputs(), columns);
-    Value panels = emitPackedWeight(b, operands, scales, {count, steps, winograd::kStep, columns});
+    Value panels = emitPackedWeight(b, operands, scales, {count, steps, winograd::kStep, columns},
+                                    b.getF32Type());
     // The inverse scales of rows, and those of columns in step 0 of the panels.
     AffineMap row = b.getMultiDimIdentityMap(3).dropResult(1);
     AffineExpr p = b.getAffineDimExpr(1), j = b.getAffineDimExpr(2);
     AffineExpr step0 = b.getAffineConstantExpr(0);
     AffineExpr place = b.getAffineConstantExpr(winograd::kInverseScale);
     AffineMap column = AffineMap::get(3, 0, {p, step0, place, j}, b.getContext());
-    return {rows.getResult(0), panels, {rows.getResult(1), panels}, {row, column}};
+    return {rows.getResult(0), panels, {rows.getResult(1), panels}, {row, column}, {}};
   }
 
   Value finish(ImplicitLocOpBuilder &b, ArrayRef<Value> scales, Value sum) const override {

@@ -27,6 +27,8 @@ void emitNest(Emit &b, kernel::SinusoidalTableOp op);
 void emitNest(Emit &b, kernel::RotaryTableOp op);
 void emitNest(Emit &b, kernel::RotaryEmbeddingOp op);
 void emitNest(Emit &b, cpu::PackWeightOp op);
+void emitNest(Emit &b, cpu::WeightScalesOp op);
+void emitNest(Emit &b, cpu::Int4RowsOp op);
 void emitNest(Emit &b, cpu::SampleSquaresOp op);
 void emitNest(Emit &b, cpu::WinogradScalesOp op);
 void emitNest(Emit &b, cpu::WinogradRowsOp op);

@@ -2,15 +2,18 @@
 //
 // Runs once, when a program starts, over every weight: it is bound by memory.
 // Weights [out, in] go through squares of vector registers that are transposed
-// there, weights [in, out] are copied vector by vector. For Winograd's inner
+// there, weights [in, out] are copied vector by vector; narrow ones are rounded
+// on the way. For Winograd's inner
 // product the panel is then scaled where it stands, in the cache.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Winograd.h"
+#include "codegen/cpu/nests/NarrowWeight.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "codegen/cpu/nests/WinogradNest.h"
+#include "codegen/math/VectorMath.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,58 +21,101 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// One weight and where its panels begin. With `scales` the panels are those of
-/// Winograd's inner product, and their rows, `[P, rows, NR]`, start with step 0.
-struct PackNest {
-  Emit &b;
-  Value weight, scales, panels;
-  int64_t firstPanel, outputs, k, columns;
+constexpr int64_t weightsPerWord = 8; // of int4
 
-  int64_t rowsBefore() const { return scales ? winograd::kStep : 0; }
+/// One weight and where its panels begin. With `scales` and f32 the panels are those
+/// of Winograd's inner product, and their rows, `[P, rows, NR]`, start with step 0.
+struct PackNest {
+  WeightReader weight;
+  Value scales, panels;
+  int64_t firstPanel;
+
+  Emit &b() const { return weight.b; }
+  Type element() const { return cast<MemRefType>(panels.getType()).getElementType(); }
+  bool isWinograd() const { return scales && element().isF32(); }
+  bool isInt4() const { return element().isInteger(32); }
+  int64_t rowsBefore() const { return isWinograd() ? winograd::kStep : 0; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
   void emitPanel(Value panel, int64_t rows);
   void emitPanels(Value panel, int64_t count, int64_t width);
+  void store(ValueRange rows, Value to, Value first, int64_t column);
+  void clearRest(Value to);
 };
 
 } // namespace
 
+/// Rows of the weight, `first` and those behind it, as rows of a panel; eight are one word of int4.
+void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
+  int64_t columns = weight.columns, lanes = std::min(b().lanes(), columns - column);
+  Value place = first, scale;
+  if (element().isInteger(8))
+    scale = b().loadVector(scales, {to, b().index(0), b().index(column)}, lanes);
+  Values stored;
+  if (isInt4()) {
+    place = b().div(first, weightsPerWord);
+    auto halves = b().vectorType().clone(b().getBF16Type());
+    Value at = b().div(first, weightGroup);
+    scale = vector::LoadOp::create(b(), halves, scales, ValueRange{to, at, b().index(column)});
+    stored = emitToInt4(b(), rows, arith::ExtFOp::create(b(), b().vectorType(), scale));
+  } else {
+    for (Value row : rows)
+      stored.push_back(element().isBF16()       ? emitToBf16(b(), row)
+                       : element().isInteger(8) ? emitToInt8(b(), row, scale)
+                                                : row);
+  }
+  for (auto [i, row] : llvm::enumerate(stored))
+    b().storeVector(row, panels, {to, b().add(place, rowsBefore() + i), b().index(column)}, lanes);
+}
+
+/// Words behind the last weight.
+void PackNest::clearRest(Value to) {
+  int64_t words = cast<MemRefType>(panels.getType()).getDimSize(1), lanes = b().lanes();
+  Value zero = integerConstant(b(), b().vectorType(), 0);
+  for (int64_t word = llvm::divideCeil(weight.inputs(), weightsPerWord); word < words; ++word)
+    for (int64_t column = 0; column < weight.columns; column += lanes)
+      b().storeVector(zero, panels, {to, b().index(word), b().index(column)},
+                      std::min(lanes, weight.columns - column));
+}
+
 /// The first `rows` columns of a panel from as many rows of the weight, zeros
 /// in the columns behind them.
 void PackNest::emitPanel(Value panel, int64_t rows) {
-  int64_t lanes = b.lanes();
-  Value firstRow = b.mul(panel, columns), to = b.add(panel, firstPanel);
+  int64_t lanes = b().lanes(), k = weight.inputs();
+  int64_t size = isInt4() ? std::max(lanes, weightsPerWord) : lanes;
+  Value to = b().add(panel, firstPanel);
   auto block = [&](Value first, int64_t count) {
-    for (int64_t column = 0; column < columns; column += lanes) {
+    for (int64_t column = 0; column < weight.columns; column += lanes) {
       Values square;
-      for (int64_t i = column; i < column + lanes; ++i)
-        square.push_back(i < rows ? b.loadVector(weight, {b.add(firstRow, i), first}, count)
-                                  : b.splat(0));
-      b.transposeSquare(square);
-      for (int64_t i = 0; i < count; ++i)
-        b.storeVector(square[i], panels, {to, b.add(first, rowsBefore() + i), b.index(column)},
-                      std::min(lanes, columns - column));
+      for (int64_t i = 0; i < count; i += lanes)
+        llvm::append_range(square, weight.read(panel, column, rows, b().add(first, i),
+                                               std::min(lanes, count - i)));
+      store(square, to, first, column);
     }
   };
-  int64_t whole = k / lanes * lanes;
+  int64_t whole = k / size * size;
   if (whole)
-    b.forEach(b.index(0), b.index(whole), lanes, [&](Value first) { block(first, lanes); });
+    b().forEach(b().index(0), b().index(whole), size, [&](Value first) { block(first, size); });
   if (whole < k)
-    block(b.index(whole), k - whole);
-  if (scales)
-    scaleWinogradPanel(b, panels, scales, to);
+    block(b().index(whole), k - whole);
+  if (isInt4())
+    clearRest(to);
+  if (isWinograd())
+    scaleWinogradPanel(b(), panels, scales, to);
 }
 
 void PackNest::emitOutIn(const Work &work) {
-  int64_t count = llvm::divideCeil(outputs, columns), size = Emit::itemsPerTask(k * columns);
-  b.parallel(work, {}, b.index(llvm::divideCeil(count, size)), [&](Value task) {
-    auto [lower, upper] = taskRange(b, task, size, b.index(count));
+  int64_t outputs = weight.outputs(), columns = weight.columns;
+  int64_t count = llvm::divideCeil(outputs, columns);
+  int64_t size = Emit::itemsPerTask(weight.inputs() * columns);
+  b().parallel(work, {}, b().index(llvm::divideCeil(count, size)), [&](Value task) {
+    auto [lower, upper] = taskRange(b(), task, size, b().index(count));
     int64_t whole = outputs / columns;
-    b.forEach(lower, b.min(upper, b.index(whole)), 1,
-              [&](Value panel) { emitPanel(panel, columns); });
+    b().forEach(lower, b().min(upper, b().index(whole)), 1,
+                [&](Value panel) { emitPanel(panel, columns); });
     if (whole < count)
-      b.ifThen(b.eq(upper, b.index(count)),
-               [&] { emitPanel(b.index(whole), outputs - whole * columns); });
+      b().ifThen(b().eq(upper, b().index(count)),
+                 [&] { emitPanel(b().index(whole), outputs - whole * columns); });
   });
 }
 
@@ -77,56 +123,59 @@ void PackNest::emitOutIn(const Work &work) {
 /// the weight; all that a row holds for them at once, so that it is read in
 /// long pieces.
 void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
-  int64_t lanes = b.lanes();
-  Value firstColumn = b.mul(panel, columns), to = b.add(panel, firstPanel);
-  b.forEach(b.index(0), b.index(k), 1, [&](Value row) {
+  int64_t columns = weight.columns, k = weight.inputs(), size = isInt4() ? weightsPerWord : 1;
+  auto to = [&](int64_t p) { return b().add(b().add(panel, firstPanel), p); };
+  auto block = [&](Value first, int64_t rows) {
     for (int64_t p = 0; p < count; ++p)
-      for (int64_t column = 0; column < columns; column += lanes) {
-        int64_t from = p * columns + column, there = std::clamp<int64_t>(width - from, 0, lanes);
-        Value x = there ? b.loadVector(weight, {row, b.add(firstColumn, from)}, there) : b.splat(0);
-        b.storeVector(x, panels, {b.add(to, p), b.add(row, rowsBefore()), b.index(column)},
-                      std::min(lanes, columns - column));
-      }
-  });
-  if (scales)
-    for (int64_t p = 0; p < count; ++p)
-      scaleWinogradPanel(b, panels, scales, b.add(to, p));
+      for (int64_t column = 0; column < columns; column += b().lanes())
+        store(weight.read(b().add(panel, p), column, width - p * columns, first, rows), to(p),
+              first, column);
+  };
+  int64_t whole = k / size * size;
+  b().forEach(b().index(0), b().index(whole), size, [&](Value first) { block(first, size); });
+  if (whole < k)
+    block(b().index(whole), k - whole);
+  for (int64_t p = 0; p < count; ++p) {
+    if (isInt4())
+      clearRest(to(p));
+    if (isWinograd())
+      scaleWinogradPanel(b(), panels, scales, to(p));
+  }
 }
 
 void PackNest::emitInOut(const Work &work) {
   constexpr int64_t pieceBytes = 1024; // of a row that one task reads
+  int64_t outputs = weight.outputs(), columns = weight.columns;
   int64_t group = std::max<int64_t>(1, pieceBytes / (columns * sizeof(float)));
   int64_t count = llvm::divideCeil(outputs, columns), whole = outputs / (columns * group);
-  b.parallel(work, {}, b.index(llvm::divideCeil(count, group)), [&](Value task) {
-    Value panel = b.mul(task, group);
+  b().parallel(work, {}, b().index(llvm::divideCeil(count, group)), [&](Value task) {
+    Value panel = b().mul(task, group);
     auto full = [&] { emitPanels(panel, group, group * columns); };
     auto rest = [&] {
       emitPanels(panel, count - whole * group, outputs - whole * group * columns);
     };
     if (whole)
-      b.ifThen(b.lt(task, b.index(whole)), full);
+      b().ifThen(b().lt(task, b().index(whole)), full);
     if (whole * group < count)
-      b.ifThen(b.eq(task, b.index(whole)), rest);
+      b().ifThen(b().eq(task, b().index(whole)), rest);
   });
 }
 
 void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
   Value panels = op.getOuts()[0];
   auto type = cast<MemRefType>(panels.getType());
-  bool outIn = op.getLayout() == WeightLayout::OutIn;
   int64_t columns = type.getShape().back(), firstPanel = 0;
-  if (op.getScales())
+  if (type.getRank() == 4)
     panels = memref::CollapseShapeOp::create(b, panels,
                                              ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
   for (Value weight : op.getWeights()) {
-    auto weightType = cast<MemRefType>(weight.getType());
-    int64_t outputs = weightType.getDimSize(outIn ? 0 : 1);
-    int64_t k = weightType.getDimSize(outIn ? 1 : 0);
-    PackNest nest{b, weight, op.getScales(), panels, firstPanel, outputs, k, columns};
+    PackNest nest{{b, weight, op.getLayout(), columns}, op.getScales(), panels, firstPanel};
+    int64_t k = nest.weight.inputs(), outputs = nest.weight.outputs();
     std::string inputs = std::to_string(k), width = std::to_string(outputs);
     Work work{"pack_weight " + inputs + "x" + width, "K=" + inputs + " N=" + width, {}};
-    work.fixedBytes = 2 * outputs * rowBytes(k); // read and written
-    outIn ? nest.emitOutIn(work) : nest.emitInOut(work);
+    int64_t written = k * type.getElementTypeBitWidth() / (nest.isInt4() ? 64 : 8);
+    work.fixedBytes = outputs * (rowBytes(k) + written);
+    op.getLayout() == WeightLayout::OutIn ? nest.emitOutIn(work) : nest.emitInOut(work);
     firstPanel += outputs / columns;
   }
 }

@@ -1,0 +1,82 @@
+//===- Int4Rows.cpp - rows for products with weights in 4 bits ------------===//
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
+#include "codegen/cpu/nests/Rows.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+constexpr int64_t kWord = 8, kWords = weightGroup / kWord;
+
+/// A group of a row; vectors are words, whatever the target's.
+class GroupEmitter {
+public:
+  GroupEmitter(Emit &b, Value x, Value out)
+      : b(b), x(x), out(out), type(VectorType::get({kWord}, b.getF32Type())) {
+    SmallVector<float> factors(kWord, 1);
+    for (int64_t u = 0; u < kWord - 1; ++u)
+      factors[u] = std::ldexp(1.0f, -4 * static_cast<int>(u));
+    scales = arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef<float>(factors)));
+    zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  }
+
+  void emit(Value row, Value group, int64_t count) {
+    Value first = b.mul(group, weightGroup), sum;
+    for (int64_t word = 0; word < kWords; ++word) {
+      Value features = load(row, b.add(first, word * kWord), count - word * kWord);
+      sum = sum ? b.addf(sum, features) : features;
+      Value at = b.index(word);
+      vector::StoreOp::create(b, b.mulf(features, scales), out,
+                              ValueRange{row, group, at, b.index(0)});
+      if (word > 0)
+        b.store(b.scalar(0), out, {row, group, at, b.index(kWord)});
+    }
+    for (int64_t half = kWord / 2; half >= 1; half /= 2) {
+      SmallVector<int64_t> low, high;
+      for (int64_t i = 0; i < half; ++i) {
+        low.push_back(i);
+        high.push_back(half + i);
+      }
+      sum = b.addf(vector::ShuffleOp::create(b, sum, sum, low),
+                   vector::ShuffleOp::create(b, sum, sum, high));
+    }
+    Value total = vector::ExtractOp::create(b, sum, ArrayRef<int64_t>{0});
+    b.store(b.mulf(total, b.scalar(-8)), out, {row, group, b.index(0), b.index(kWord)});
+  }
+
+private:
+  Value load(Value row, Value first, int64_t count) {
+    if (count <= 0)
+      return zeros;
+    if (count >= kWord)
+      return vector::LoadOp::create(b, type, x, ValueRange{row, first});
+    Value there =
+        vector::ConstantMaskOp::create(b, type.clone(b.getI1Type()), ArrayRef<int64_t>{count});
+    return vector::MaskedLoadOp::create(b, type, x, ValueRange{row, first}, there, zeros);
+  }
+
+  Emit &b;
+  Value x, out, scales, zeros;
+  VectorType type;
+};
+
+} // namespace
+
+void transformer::emitNest(Emit &b, cpu::Int4RowsOp op) {
+  Value x = op.getX(), out = op.getOuts()[0], rows = b.dim(x, 0);
+  int64_t k = rowWidth(x), whole = k / weightGroup, size = Emit::itemsPerTask(k);
+  Work work = rowWork("int4_rows", "tokens", k, 2);
+  b.parallel(work, {rows}, b.ceilDiv(rows, size), [&](Value task) {
+    GroupEmitter groups(b, x, out);
+    auto [lower, upper] = taskRange(b, task, size, rows);
+    b.forEach(lower, upper, 1, [&](Value row) {
+      b.forEach(b.index(0), b.index(whole), 1,
+                [&](Value group) { groups.emit(row, group, weightGroup); });
+      if (whole * weightGroup < k)
+        groups.emit(row, b.index(whole), k - whole * weightGroup);
+    });
+  });
+}

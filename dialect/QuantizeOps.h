@@ -1,0 +1,19 @@
+//===- QuantizeOps.h - weights in narrow formats --------------------------===//
+#ifndef DIALECT_QUANTIZEOPS_H
+#define DIALECT_QUANTIZEOPS_H
+
+#include "dialect/TransformerDialect.h"
+
+#include "dialect/WeightFormat.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/QuantizeOps.h.inc"
+
+namespace mlir::transformer {
+
+/// Inputs of a linear layer that share a scale in the format `int4`.
+inline constexpr int64_t weightGroup = 32;
+
+} // namespace mlir::transformer
+
+#endif // DIALECT_QUANTIZEOPS_H

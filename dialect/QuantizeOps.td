@@ -1,0 +1,45 @@
+//===- QuantizeOps.td - weights in narrow formats -----------------------*- tablegen -*-===//
+
+#ifndef DIALECT_QUANTIZEOPS_TD
+#define DIALECT_QUANTIZEOPS_TD
+
+include "dialect/CostInterface.td"
+include "dialect/TransformerAttrs.td"
+include "dialect/TransformerTypes.td"
+include "dialect/WeightFormat.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Transformer_QuantizeWeightOp : Transformer_Op<"quantize_weight", [Pure, Transformer_CostOpInterface,
+    AllTypesMatch<["weight", "result"]>]> {
+  let summary = "a weight rounded to what a narrow format holds";
+  let description = [{
+    The values, in f32, that a linear layer multiplies by when its weight is kept
+    in `format`. For output n and input k, in float32 arithmetic:
+
+    | `format` | scale | value |
+    |---|---|---|
+    | `bf16` | | w to bfloat16, to nearest, ties to even |
+    | `int8` | `s = max over k of abs(w(n, k)) / 127` | `s q`, `q = round(w / s)` |
+    | `int4` | for each 32 inputs (the last group may be shorter): `s = m / -8` to bfloat16, m the w of the largest absolute value (the positive one of two) | `s q`, `q = min(max(round(w / s), -8), 7)` |
+
+    `round` is to nearest, ties to even; where s is 0, or too small for the
+    quotient to be a number of the range, q is 0 or the end of the range. A scale of
+    a NaN or an infinity is NaN, and so is all that has it; a bf16 NaN stays one.
+
+    Shapes: weight and result `[N, K]` (`out_in`) or `[K, N]` (`in_out`).
+
+    ```mlir
+    %q = transformer.quantize_weight int8 %w out_in : tensor<3072x768xf32>
+    ```
+    Source: symmetric quantisation per channel (Jacob et al. 2018, section 2);
+    `int4` is ggml's q4_0 with a scale of another type.
+  }];
+  let arguments = (ins Transformer_Matrix:$weight, Transformer_WeightFormatAttr:$format,
+                       Transformer_WeightLayoutAttr:$layout);
+  let results = (outs Transformer_Matrix:$result);
+  let assemblyFormat = "$format $weight $layout attr-dict `:` type($weight)";
+}
+
+#endif // DIALECT_QUANTIZEOPS_TD

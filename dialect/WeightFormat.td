@@ -1,0 +1,16 @@
+//===- WeightFormat.td - numbers that hold weights ----------------------*- tablegen -*-===//
+
+#ifndef DIALECT_WEIGHTFORMAT_TD
+#define DIALECT_WEIGHTFORMAT_TD
+
+include "mlir/IR/EnumAttr.td"
+
+def Transformer_WeightFormatAttr : I32EnumAttr<"WeightFormat", "numbers that hold a linear layer's weight", [
+  I32EnumAttrCase<"Bf16", 0, "bf16">,
+  I32EnumAttrCase<"Int8", 1, "int8">, // a scale for each output
+  I32EnumAttrCase<"Int4", 2, "int4">  // a scale for each output and group of 32 inputs
+]> {
+  let cppNamespace = "::mlir::transformer";
+}
+
+#endif // DIALECT_WEIGHTFORMAT_TD

@@ -1,0 +1,170 @@
+"""Checks panels of narrow weights and their scales, bit for bit, against the definition (test/quantize.py):
+one weight behind another, both layouts, odd sizes, numbers at and beyond the ends of the range; and what
+rows become for products with weights in 4 bits."""
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import nests
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+import quantize  # noqa: E402
+
+arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
+panel = 2 * nests.vector_lanes(arch)
+random = np.random.default_rng(0)
+failures = 0
+WORD, WORDS = 8, 4
+PANELS = {"bf16": "bf16", "int8": "i8", "int4": "i32"}
+SCALES = {"int8": "f32", "int4": "bf16"}
+
+
+def check(what, ok, note=""):
+    global failures
+    failures += not ok
+    print(f"{what}: {note}{'' if ok else '  FAILED'}")
+
+
+def groups_of(k):
+    return -(-k // quantize.GROUP)
+
+
+def shapes_of(form, n, k):
+    """Shapes of the panels and of the scales for a weight behind one of 2 * panel outputs."""
+    count = 2 + -(-n // panel)
+    if form == "int4":
+        return (count, groups_of(k), WORDS, panel), (count, groups_of(k), panel)
+    return (count, k, panel), (count, 1, panel)
+
+
+def memref(shape, element):
+    return f"memref<{'x'.join(map(str, shape))}x{element}>"
+
+
+def function_text(name, form, n, k, layout):
+    panels, scales = shapes_of(form, n, k)
+    a, b = (memref((m, k) if layout == "out_in" else (k, m), "f32") for m in (2 * panel, n))
+    y = memref(panels, PANELS[form])
+    if form == "bf16":
+        return f"""
+func.func @{name}(%a: {a}, %b: {b}, %y: {y}) {{
+  transformer_cpu.pack_weight {layout} ins(%a, %b) outs(%y) : ({a}, {b}, {y}) -> ()
+  return
+}}"""
+    s = memref(scales, SCALES[form])
+    return f"""
+func.func @{name}(%a: {a}, %b: {b}, %s: {s}, %y: {y}) {{
+  transformer_cpu.weight_scales {form} {layout} ins(%a, %b) outs(%s) : ({a}, {b}, {s}) -> ()
+  transformer_cpu.pack_weight {layout} ins(%a, %b) scales(%s) outs(%y) : ({a}, {b}, {s}, {y}) -> ()
+  return
+}}"""
+
+
+def weights_of(n, k):
+    """Sizes of all kinds, ties, zeros, and rows with no number."""
+    w = random.standard_normal((n, k)).astype(np.float32) * np.exp2(random.integers(-20, 20, (n, 1))).astype(np.float32)
+    special = [0, 1e-45, 2.0**-149 * 63, 3.4e38, np.nan, np.inf, -np.inf]
+    for row, value in zip(range(0, n, 3), special):
+        w[row] = random.integers(-2, 3, k).astype(np.float32)
+        w[row, k // 2] = value
+        if value == 0 or abs(value) < 1e-40:
+            w[row] = 0
+            w[row, k // 2] = value
+    if n > 1:
+        w[1] = random.integers(-127, 128, k) / np.float32(2)  # ties
+    return w
+
+
+def in_panels(columns):
+    """[n, ...] of n whole panels as [panels, ..., panel]."""
+    split = columns.reshape(-1, panel, *columns.shape[1:])
+    return np.moveaxis(split, 1, -1)
+
+
+def expected(form, w, k):
+    """Panels (bits) and scales in the panels' order."""
+    if form == "bf16":
+        bits = quantize.to_bf16(w).view(np.uint32) >> 16
+        return in_panels(bits.astype(np.uint16)), None
+    integers, scales = quantize.quantize(w, form)
+    if form == "int8":
+        return in_panels(integers.astype(np.int8)), in_panels(scales)
+    padded = np.zeros((len(w), groups_of(k) * quantize.GROUP), np.uint32)
+    padded[:, :k] = integers + 8
+    words = -(-k // WORD)  # of which the last may have fewer weights
+    nibbles = padded.reshape(len(w), -1, WORD) << (4 * np.arange(WORD, dtype=np.uint32))
+    packed = np.bitwise_or.reduce(nibbles, 2)
+    packed[:, words:] = 0
+    return in_panels(packed.reshape(len(w), -1, WORDS)), in_panels(scales)
+
+
+def same(found, wanted):
+    """Equal bits, any NaN being like another."""
+    return np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
+
+
+def check_panels():
+    shapes = [(1, 1), (panel, 6), (panel + 1, 33), (5 * panel - 1, 47), (3 * panel, 96), (31 * panel, 13), (17, 100)]
+    cases = [
+        (f"w{i}_{layout}_{form}", form, n, k, layout)
+        for i, (n, k) in enumerate(shapes)
+        for layout in ("out_in", "in_out")
+        for form in quantize.FORMATS
+    ]
+    library = nests.build("".join(function_text(*case) for case in cases), arch)
+    for name, form, n, k, layout in cases:
+        weights = [weights_of(m, k) for m in (2 * panel, n)]
+        given = [w if layout == "out_in" else np.ascontiguousarray(w.T) for w in weights]
+        panels, scales = shapes_of(form, n, k)
+        y = np.full(panels, 77, {"bf16": np.uint16, "int8": np.int8, "int4": np.uint32}[form])
+        s = np.full(scales, 77, np.uint16 if form == "int4" else np.float32)
+        nests.call(library[name], *given, *([] if form == "bf16" else [s]), y)
+        all_weights = np.concatenate([*weights, np.zeros((-n % panel, k), np.float32)])
+        wanted, wanted_scales = expected(form, all_weights, k)
+        if form == "bf16":
+            nan = np.isnan(in_panels(quantize.to_bf16(all_weights)))
+            values = (y.astype(np.uint32) << 16).view(np.float32)
+            ok = np.array_equal(y[~nan], wanted[~nan]) and np.isnan(values[nan]).all()
+        else:
+            if form == "int4":
+                s = (s.astype(np.uint32) << 16).view(np.float32)
+            ok = same(y, wanted) and same(s, wanted_scales)
+        check(f"pack_weight {form} {k}x{n} {layout}", bool(ok))
+
+
+def check_rows():
+    widths = [1, 7, 8, 31, 32, 33, 100, 768]
+    text = ""
+    for k in widths:
+        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{groups_of(k)}x{WORDS}x{WORD + 1}xf32>"
+        text += f"""
+func.func @rows{k}(%x: {x}, %y: {y}) {{
+  transformer_cpu.int4_rows ins(%x) outs(%y) : ({x}, {y}) -> ()
+  return
+}}"""
+    library = nests.build(text, arch)
+    factors = np.array([16.0**-u for u in range(WORD - 1)] + [1], np.float32)
+    for k in widths:
+        for count in (0, 1, 37):
+            x = random.standard_normal((count, k + 9)).astype(np.float32)[:, 3 : 3 + k]
+            y = np.full((count, groups_of(k), WORDS, WORD + 1), np.nan, np.float32)
+            nests.call(library[f"rows{k}"], x, y)
+            padded = np.zeros((count, groups_of(k) * quantize.GROUP), np.float32)
+            padded[:, :k] = x
+            words = padded.reshape(count, groups_of(k), WORDS, WORD)
+            sums = words.astype(np.float64).sum((2, 3))
+            magnitude = np.abs(words).sum((2, 3))
+            ok = np.array_equal(y[..., :WORD], words * factors) and not y[:, :, 1:, WORD].any()
+            ok &= (np.abs(y[:, :, 0, WORD] + 8 * sums) <= 8 * 3e-7 * magnitude).all()
+            if count > 5:
+                alone = np.full_like(y[:1], np.nan)
+                nests.call(library[f"rows{k}"], x[5:6], alone)
+                ok &= np.array_equal(alone[0], y[5])
+            check(f"int4_rows {k} rows {count}", bool(ok))
+
+
+check_panels()
+check_rows()
+print("FAILED" if failures else "all passed")
+sys.exit(failures != 0)

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Linear layers on narrow weights compute what the definition says (test/quantize.py), to the last bit where
+it is bfloat16.
+
+A model of three linear layers (both layouts, a long sum, widths that no tile divides) is run on random rows,
+as f32 on weights that were rounded beforehand and with each --weights-dtype on those that were not:
+- float64 products of the rounded weights: the error of the narrow program is that of the f32 program, at most;
+- a row alone, among others and with 1 or 2 threads has the same bits; bfloat16's are those of the f32 program;
+- a file of packed weights is as small as the format, gives the same bits, and is no other program's.
+Golden models go through transformer-verify: tied heads, merged projections, layers that are called twice.
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from harness import GOLDEN, Report, compile_program, execute
+from safetensors.numpy import load_file, save_file
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import quantize  # noqa: E402
+
+# Name, inputs, outputs, layout: two and a half groups and sums in blocks of k, the last one longer than a cache.
+LAYERS = (("a", 300, 131, "out_in"), ("b", 300, 200, "in_out"), ("c", 5000, 35, "out_in"))
+ROWS = (1, 2, 3, 4, 5, 7, 40)
+ARCHS = ("x86-64-v2", "x86-64-v3", "native/no-winograd")
+CASES = ("llama-lm", "gpt2-lm", "bert-long", "t5-lm", "albert-groups", "bloom-lm")
+# Bytes of a weight beside those of float32, scales and padding included.
+SHARES = {"bf16": 0.51, "int8": 0.27, "int4": 0.16}
+
+Arrays = dict[str, np.ndarray]
+
+
+def model_text() -> str:
+    parameters, arguments, results, body, values, types = [], [], [], [], [], []
+    for name, k, n, layout in LAYERS:
+        weight = f"tensor<{n}x{k}xf32>" if layout == "out_in" else f"tensor<{k}x{n}xf32>"
+        parameters.append(f"transformer.parameter @{name} : {weight}")
+        dims = 'transformer.dims = ["rows"]'
+        arguments.append(f'%x{name}: tensor<?x{k}xf32> {{transformer.name = "x{name}", {dims}}}')
+        results.append(f'tensor<?x{n}xf32> {{transformer.name = "y{name}", {dims}}}')
+        body.append(f"  %{name} = transformer.get_parameter @{name} : {weight}")
+        rows = f"tensor<?x{k}xf32>, {weight} -> tensor<?x{n}xf32>"
+        body.append(f"  %y{name} = transformer.linear %x{name}, %{name} {layout} : {rows}")
+        values.append(f"%y{name}")
+        types.append(f"tensor<?x{n}xf32>")
+    return "\n".join(
+        [
+            *parameters,
+            f"func.func @forward({', '.join(arguments)}) -> ({', '.join(results)}) attributes {{transformer.entry}} {{",
+            *body,
+            f"  return {', '.join(values)} : {', '.join(types)}",
+            "}\n",
+        ]
+    )
+
+
+class Model:
+    """The layers' weights as in a file, and exact products of them; weights are [outputs, inputs] inside."""
+
+    def __init__(self, folder: Path):
+        random = np.random.default_rng(3)
+        self.folder, self.source = folder, folder / "model.mlir"
+        self.source.write_text(model_text())
+        self.weights = {
+            name: (random.standard_normal((n, k)) * np.exp2(random.integers(-3, 4, (n, 1)))).astype(np.float32)
+            for name, k, n, _ in LAYERS
+        }
+        self.x = {f"x{name}": random.standard_normal((max(ROWS), k)).astype(np.float32) for name, k, *_ in LAYERS}
+        self.plain = self.save("model.safetensors", self.weights)
+
+    def save(self, name: str, weights: Arrays) -> Path:
+        layouts = {layer: layout for layer, _, _, layout in LAYERS}
+        stored = {layer: w if layouts[layer] == "out_in" else w.T for layer, w in weights.items()}
+        save_file({layer: np.ascontiguousarray(w) for layer, w in stored.items()}, self.folder / name)
+        return self.folder / name
+
+    def rounded(self, form: str) -> Arrays:
+        return {name: quantize.rounded(weight, form) for name, weight in self.weights.items()}
+
+    def compile(self, compiler: Path, arch: str, form: str) -> Path:
+        program = self.folder / f"{form}-{arch.replace('/', '-')}"
+        compile_program(compiler, self.source, program, "--arch", arch, "--weights-dtype", form)
+        return program
+
+    def run(self, program: Path, weights: Path, rows: slice, threads: int = 1, *options: object) -> Arrays:
+        inputs, outputs = self.folder / "in.safetensors", self.folder / "out.safetensors"
+        outputs.unlink(missing_ok=True)
+        save_file({name: np.ascontiguousarray(x[rows]) for name, x in self.x.items()}, inputs)
+        files = ["--weights", weights, "--inputs", inputs, "--outputs", outputs]
+        done = execute([program, "run", *files, "--threads", threads, *options])
+        if done.code != 0:
+            raise RuntimeError(f"exit code {done.code}: {done.complaint()}")
+        self.notes = done.stderr
+        return load_file(outputs)
+
+    def error(self, found: Arrays, weights: Arrays) -> float:
+        """The largest, over what a sum's terms amount to."""
+        worst = 0.0
+        for name, weight in weights.items():
+            x, w = self.x[f"x{name}"].astype(np.float64), weight.astype(np.float64)
+            magnitude = np.abs(x) @ np.abs(w.T) / np.sqrt(x.shape[1])
+            worst = max(worst, float((np.abs(found[f"y{name}"] - x @ w.T) / magnitude).max()))
+        return worst
+
+
+def differing(found: Arrays, wanted: Arrays) -> str | None:
+    for name, value in wanted.items():
+        if found[name].tobytes() != value.tobytes():
+            return f"{name} differs, by up to {np.abs(found[name].astype(np.float64) - value).max():.2g}"
+    return None
+
+
+def check_rows(model: Model, program: Path, whole: Arrays) -> str | None:
+    """Rows of every number of them, with one thread and two, against those among all."""
+    for count in ROWS:
+        for first in {0, max(ROWS) - count}:
+            for threads in (1, 2):
+                found = model.run(program, model.plain, slice(first, first + count), threads)
+                wanted = {name: y[first : first + count] for name, y in whole.items()}
+                if reason := differing(found, wanted):
+                    return f"{count} rows from {first} on, {threads} threads: {reason}"
+    return None
+
+
+def prepared_bytes(packed: Path) -> int:
+    return int(re.search(rb"prepared tensors of (\d+) bytes", packed.read_bytes()[:4096])[1])
+
+
+def check_packed(model: Model, programs: dict[str, Path], form: str, whole: Arrays) -> str | None:
+    packed = {name: model.folder / f"{name}.packed" for name in ("f32", form)}
+    everything = slice(None)
+    for name, path in packed.items():
+        path.unlink(missing_ok=True)
+        model.run(programs[name], model.plain, everything, 2, "--packed-weights", path)
+    share = prepared_bytes(packed[form]) / prepared_bytes(packed["f32"])
+    if share > SHARES[form]:
+        return f"{share:.3f} of float32's bytes, expected at most {SHARES[form]}"
+    found = model.run(programs[form], model.plain, everything, 2, "--packed-weights", packed[form])
+    if model.notes or differing(found, whole):
+        return f"the second run is another: {model.notes.strip()} {differing(found, whole)}"
+    found = model.run(programs[form], model.plain, everything, 2, "--packed-weights", packed["f32"])
+    if "made by another program" not in model.notes or differing(found, whole):
+        return f"with the packed weights of float32: {model.notes.strip()} {differing(found, whole)}"
+    return None
+
+
+def check_model(model: Model, compiler: Path, arch: str, report: Report) -> None:
+    programs = {form: model.compile(compiler, arch, form) for form in ("f32", *quantize.FORMATS)}
+    for form in quantize.FORMATS:
+        label = f"weights-dtype/{form}, {arch}"
+        rounded = model.rounded(form)
+        plain = model.run(programs["f32"], model.save(f"{form}.safetensors", rounded), slice(None))
+        whole = model.run(programs[form], model.plain, slice(None))
+        error, allowed = model.error(whole, rounded), model.error(plain, rounded)
+        print(f"{label}: error {error:.2e}, float32's {allowed:.2e}")
+        worse = None if error <= 1.5 * allowed else f"error {error:.2e}, float32's {allowed:.2e}"
+        report.add(f"{label}: against float64", worse)
+        if form == "bf16":
+            short = {name: y for name, y in plain.items() if name != "yc"}  # k in blocks of other lengths
+            report.add(f"{label}: bits of float32", differing(whole, short))
+        report.add(f"{label}: a row's bits", check_rows(model, programs[form], whole))
+        report.add(f"{label}: packed weights", check_packed(model, programs, form, whole))
+
+
+def check_golden(compiler: Path, report: Report) -> None:
+    verify = compiler.with_name("transformer-verify")
+    for name in CASES:
+        for form in quantize.FORMATS:
+            case = GOLDEN / name
+            command = [verify, case, "--inputs", case / "inputs.safetensors", "--weights-dtype", form]
+            done = execute([*command, "--bound", 1e-5, "--arch", "native/no-winograd"])
+            print(done.stdout, end="")
+            report.add(f"weights-dtype/{form}, {name}: as the interpreter", None if done.code == 0 else done.complaint())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile; transformer-verify beside it")
+    options = parser.parse_args()
+    compiler, report = options.compile.resolve(), Report()
+    with tempfile.TemporaryDirectory() as scratch:
+        for arch in ARCHS:
+            try:
+                check_model(Model(Path(scratch)), compiler, arch, report)
+            except RuntimeError as error:
+                report.add(f"weights-dtype, {arch}", str(error))
+    check_golden(compiler, report)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

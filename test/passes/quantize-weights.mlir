@@ -1,0 +1,64 @@
+// RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8}))' | FileCheck %s
+// RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights))' | FileCheck %s --check-prefix=NONE
+// RUN: not transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=f7}))' 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: transformer-opt %s --transformer-fuse=weights-dtype=int4 | FileCheck %s --check-prefix=FUSED
+
+// NONE-COUNT-4: transformer.quantize_weight bf16
+// NONE-NOT: transformer.quantize_weight
+// ERROR: error: weight format "f7": expected f32, bf16, int8 or int4
+
+// CHECK-LABEL: @linear(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<4x8xf32>
+// CHECK: %[[Q:.*]] = transformer.quantize_weight int8 %[[W]] out_in : tensor<4x8xf32>
+// CHECK: transformer.linear %[[X]], %[[Q]] out_in
+func.func @linear(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) -> tensor<?x4xf32> {
+  %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// One that is rounded stays as it is, in the whole pipeline too.
+// CHECK-LABEL: @rounded(
+// CHECK: transformer.quantize_weight bf16
+// CHECK-NOT: transformer.quantize_weight
+// CHECK: return
+func.func @rounded(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) -> tensor<?x4xf32> {
+  %q = transformer.quantize_weight bf16 %w out_in : tensor<4x8xf32>
+  %y = transformer.linear %x, %q out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// A tied head: what is looked up is not rounded.
+// CHECK-LABEL: @tied(
+// CHECK-SAME: %[[IDS:[^:]*]]: tensor<?xi64>, %[[T:[^:]*]]: tensor<9x8xf32>
+// CHECK-DAG: %[[E:.*]] = transformer.embedding %[[IDS]], %[[T]]
+// CHECK-DAG: %[[Q:.*]] = transformer.quantize_weight int8 %[[T]] out_in
+// CHECK: transformer.linear %[[E]], %[[Q]]
+func.func @tied(%ids: tensor<?xi64>, %t: tensor<9x8xf32>) -> tensor<?x9xf32> {
+  %e = transformer.embedding %ids, %t : tensor<?xi64>, tensor<9x8xf32> -> tensor<?x8xf32>
+  %y = transformer.linear %e, %t out_in : tensor<?x8xf32>, tensor<9x8xf32> -> tensor<?x9xf32>
+  return %y : tensor<?x9xf32>
+}
+
+// Merged projections are rounded together, whether they were before or are after.
+// FUSED-LABEL: @merged(
+// FUSED: %[[W:.*]] = tensor.concat dim(0) %{{.*}}, %{{.*}}, %{{.*}} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<24x8xf32>
+// FUSED: %[[Q:.*]] = transformer.quantize_weight int4 %[[W]] out_in : tensor<24x8xf32>
+// FUSED: transformer.linear %{{.*}}, %[[Q]]
+// FUSED: %[[Q:.*]] = transformer.quantize_weight bf16 %[[W]] out_in : tensor<24x8xf32>
+// FUSED: transformer.linear %{{.*}}, %[[Q]]
+func.func @merged(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>, %u: tensor<8x8xf32>) -> tensor<?x8xf32> {
+  %q0 = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %k0 = transformer.linear %x, %v out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %v0 = transformer.linear %x, %u out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %a = transformer.attention %q0, %k0, %v0 sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
+      : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  %rw = transformer.quantize_weight bf16 %w out_in : tensor<8x8xf32>
+  %rv = transformer.quantize_weight bf16 %v out_in : tensor<8x8xf32>
+  %ru = transformer.quantize_weight bf16 %u out_in : tensor<8x8xf32>
+  %q1 = transformer.linear %a, %rw out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %k1 = transformer.linear %a, %rv out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %v1 = transformer.linear %a, %ru out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %b = transformer.attention %q1, %k1, %v1 sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
+      : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return %b : tensor<?x8xf32>
+}

@@ -1,0 +1,44 @@
+"""What `transformer.quantize_weight` defines, in numpy: the values that a linear layer multiplies by
+when its weight is kept in a narrow format. Weights are [outputs, inputs]."""
+
+import numpy as np
+
+FORMATS = ("bf16", "int8", "int4")
+GROUP = 32  # inputs that share a scale of int4
+
+
+def to_bf16(values: np.ndarray) -> np.ndarray:
+    """The nearest bfloat16, ties to even, as float32; NaN stays."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = ((bits + (0x7FFF + (bits >> 16 & 1))) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    return np.where(np.isnan(values), np.float32(np.nan), rounded)
+
+
+def quantize(weight: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
+    """Integers, [N, K], and their scales, [N, 1] (int8) or [N, groups] (int4)."""
+    outputs, inputs = weight.shape
+    size, least, most = (inputs, -127, 127) if form == "int8" else (GROUP, -8, 7)
+    groups = -(-inputs // size)
+    padded = np.zeros((outputs, groups * size), np.float32)
+    padded[:, :inputs] = weight
+    grouped = padded.reshape(outputs, groups, size)
+    with np.errstate(all="ignore"):
+        largest, smallest = grouped.max(2), grouped.min(2)
+        if form == "int8":
+            scales = np.maximum(largest, -smallest) / np.float32(127)
+        else:
+            scales = to_bf16(np.where(largest >= -smallest, largest, smallest) / np.float32(-8))
+        scales = np.where(np.isfinite(grouped).all(2), scales + np.float32(0), np.float32(np.nan))  # no -0
+        quotients = grouped / scales[:, :, None]
+    quotients = np.where(np.isnan(quotients), np.float32(0), quotients)
+    integers = np.clip(np.rint(quotients), least, most).astype(np.int32)
+    return integers.reshape(outputs, -1)[:, :inputs], scales
+
+
+def rounded(weight: np.ndarray, form: str) -> np.ndarray:
+    """The values, float32."""
+    if form == "bf16":
+        return to_bf16(weight)
+    integers, scales = quantize(weight, form)
+    repeated = np.repeat(scales, weight.shape[1] if form == "int8" else GROUP, axis=1)[:, : weight.shape[1]]
+    return (integers.astype(np.float32) * repeated).astype(np.float32)
