@@ -82,8 +82,10 @@ void generateText(const Session &session, const GenerateOptions &options) {
   GenerationConfig config = readConfig(session, options);
   Tokenizer tokenizer = session.openTokenizer();
   Prompt prompt;
-  prompt.tokens = tokenizer.encode(options.prompt).ids;
-  prompt.source = prompt.tokens;
+  prompt.source = tokenizer.encode(options.prompt).ids;
+  prompt.tokens = prompt.source;
+  if (Generator::hasSource(*session.module))
+    prompt.tokens = {config.decoderStart()};
   Program program = session.openProgram();
   TokenBytes bytes = [&](int64_t id) -> std::string_view {
     const std::string *token = tokenizer.token(id, /*skipSpecial=*/false);
@@ -100,7 +102,7 @@ void generateText(const Session &session, const GenerateOptions &options) {
   }
   TextStream text(tokenizer);
   StopStringFilter filter(config.stopStrings);
-  Statistics statistics(prompt.tokens.size());
+  Statistics statistics(prompt.source.size());
   generator.generate({&prompt, 1}, [&](int64_t, int64_t, int64_t token) {
     statistics.count();
     writeOut(filter.put(text.add(token)));
@@ -112,7 +114,7 @@ void generateText(const Session &session, const GenerateOptions &options) {
 void generateTensors(const Session &session, const GenerateOptions &options) {
   checkOutputSpecs(options.outputs, {"sequences"});
   GenerationConfig config = readConfig(session, options);
-  PromptBatch batch(readTensors(options.inputs), config);
+  PromptBatch batch(readTensors(options.inputs), config, Generator::hasSource(*session.module));
   Program program = session.openProgram();
   config = batch.withNewTokens(config, Generator::maxPositions(program));
   Generator generator(program, config);
@@ -152,20 +154,23 @@ void addField(CLI::App &command, const Field &field, GenerateOptions &options) {
 
 void addGenerate(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand(
-      "generate", "Continue prompts, a text or tokens; what is not given here is taken from the "
-                  "generation_config.json beside the weights");
+      "generate", "Continue prompts, a text or tokens, or with an encoder-decoder answer them; "
+                  "what is not given here is taken from the generation_config.json beside the "
+                  "weights");
   auto options = std::make_shared<GenerateOptions>();
   addWeights(*command, session);
   addTokenizer(*command, session);
   command->add_option("--prompt", options->prompt,
-                      "A text; what follows it is printed, then to stderr how fast");
+                      "A text; what comes of it is printed, then to stderr how fast");
   command
       ->add_option("--inputs,-i", options->inputs,
-                   "input_ids and attention_mask: a safetensors file, or NAME=FILE.npy")
+                   "input_ids and attention_mask, for an encoder-decoder also "
+                   "decoder_input_ids: a safetensors file, or NAME=FILE.npy")
       ->take_all();
   command
       ->add_option("--outputs,-o", options->outputs,
-                   "sequences, prompts included: a safetensors file, or sequences=FILE.npy")
+                   "sequences, which begin with what they continue: a safetensors file, or "
+                   "sequences=FILE.npy")
       ->take_all();
   for (const Field &field : fields)
     addField(*command, field, *options);

@@ -5,9 +5,10 @@
 #include "runtime/generate/BeamSearch.h"
 #include "runtime/generate/PageCache.h"
 #include "runtime/generate/SampleSearch.h"
+#include "runtime/generate/Sources.h"
+#include "runtime/generate/TokenInputs.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace transformer::runtime {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 const EntryInfo &findStep(const Module &module) {
   if (const EntryInfo *entry = module.description().findEntry("step"))
     return *entry;
-  fail("{}: no entry point \"step\": expected a decoder with a language modelling head",
+  fail("{}: no entry point \"step\": expected a decoder or an encoder-decoder with a language "
+       "modelling head",
        module.path());
 }
 
@@ -26,40 +28,59 @@ int64_t vocabularyOf(const EntryInfo &entry) {
   fail("entry point \"{}\": expected an output logits [batch, vocabulary]", entry.name);
 }
 
+/// What the names of inputs begin with that are about the tokens that are generated.
+std::string prefixOf(const EntryInfo &step) {
+  return step.findInput("decoder_input_ids") ? "decoder_" : "";
+}
+
 /// The model's side of a search: the rows' keys and values, and calls that add tokens to them.
 class Rows {
 public:
   Rows(Program &program, const EntryInfo &entry, int64_t numPages)
-      : cache(program.module().description(), entry, numPages), program(program), entry(entry) {}
+      : cache(program.module().description(), entry, numPages), program(program), entry(entry),
+        prefix(prefixOf(entry)) {}
+
+  /// `rowsOf` rows of no tokens for each prompt, which lie together; behind them a row for the
+  /// source of each, if there are any.
+  void begin(std::span<const Prompt> prompts, int64_t rowsOf, const Sources &sources) {
+    int64_t numPrompts = int64_t(prompts.size()), numRows = numPrompts * rowsOf;
+    cache.begin(numRows + (sources.exist() ? numPrompts : 0));
+    if (!sources.exist())
+      return;
+    std::vector<const Prompt *> all;
+    std::vector<int64_t> rows;
+    for (const Prompt &prompt : prompts) {
+      rows.push_back(numRows + int64_t(rows.size()));
+      all.push_back(&prompt);
+    }
+    sources.encode(cache, all, rows);
+    for (int64_t row = 0; row < numRows; ++row)
+      sourceOf.push_back(numRows + row / rowsOf);
+  }
+
+  /// For when the last row of a prompt, of which one is given, has ended.
+  void releaseSource(int64_t row) {
+    if (!sourceOf.empty())
+      cache.release(sourceOf[size_t(row)]);
+  }
 
   /// Adds tokens to rows and writes the scores behind the last of them, `[vocabulary]` a row, into
   /// `scores` at the row's place.
   void feed(std::span<const int64_t> rows, std::span<const std::span<const int64_t>> tokens,
             std::span<float> scores, int64_t vocabulary) {
-    size_t longest = 0;
-    for (std::span<const int64_t> ids : tokens)
-      longest = std::max(longest, ids.size());
-    std::vector<int64_t> shape{int64_t(rows.size()), int64_t(longest)};
-    Tensor ids(DataType::I64, shape), mask(DataType::I64, shape), places(DataType::I64, shape);
-    std::memset(ids.data<char>(), 0, size_t(ids.bytes()));
-    std::memset(mask.data<char>(), 0, size_t(mask.bytes()));
-    std::memset(places.data<char>(), 0, size_t(places.bytes()));
+    std::vector<int64_t> starts, sources;
     for (size_t i = 0; i < rows.size(); ++i) {
-      size_t at = i * longest;
-      for (size_t j = 0; j < tokens[i].size(); ++j) {
-        ids.data<int64_t>()[at + j] = tokens[i][j];
-        mask.data<int64_t>()[at + j] = 1;
-        places.data<int64_t>()[at + j] = cache.length(rows[i]) + int64_t(j);
-      }
+      starts.push_back(cache.length(rows[i]));
+      if (!sourceOf.empty())
+        sources.push_back(sourceOf[size_t(rows[i])]);
       cache.extend(rows[i], int64_t(tokens[i].size()));
     }
     TensorMap inputs;
-    inputs.emplace("input_ids", std::move(ids));
-    inputs.emplace("attention_mask", std::move(mask));
-    if (entry.findInput("position_ids"))
-      inputs.emplace("position_ids", std::move(places));
+    addTokens(inputs, entry, prefix, tokens, starts);
     inputs.emplace("page_table", cache.table(rows));
     inputs.emplace("key_lengths", cache.lengths(rows));
+    if (!sources.empty())
+      Sources::addInputs(inputs, cache, sources);
     Tensor logits =
         std::move(program.run(entry.name, std::move(inputs), &cache.state()).at("logits"));
     for (size_t i = 0; i < rows.size(); ++i)
@@ -72,6 +93,8 @@ public:
 private:
   Program &program;
   const EntryInfo &entry;
+  std::string prefix;
+  std::vector<int64_t> sourceOf; // of each row, the row of its source; empty: there are none
 };
 
 } // namespace
@@ -80,8 +103,15 @@ Generator::Generator(Program &program, GenerationConfig config, TokenBytes bytes
     : program(program), entry(findStep(program.module())), processors(config, vocabularyOf(entry)),
       stopping(config, std::move(bytes)) {}
 
+int64_t Generator::sourceVocabulary() const {
+  return Sources(program).vocabulary().value_or(vocabulary());
+}
+
+bool Generator::hasSource(const Module &module) { return Sources::exist(module); }
+
 std::optional<int64_t> Generator::maxPositions(const Program &program) {
-  const InputInfo *places = findStep(program.module()).findInput("position_ids");
+  const EntryInfo &step = findStep(program.module());
+  const InputInfo *places = step.findInput(prefixOf(step) + "position_ids");
   if (!places || !places->range)
     return std::nullopt;
   return places->range->high;
@@ -109,15 +139,18 @@ Generator::runSearch(Search &search, std::span<const Prompt> prompts, const OnTo
   int64_t vocabulary = processors.vocabulary();
 
   int64_t positions = PageCache::pagePositions(program.module().description(), entry);
+  Sources sources(program);
   int64_t numPages = 0;
   for (const Prompt &prompt : prompts) {
     auto length = int64_t(prompt.tokens.size());
     int64_t end = maxLengthFor(prompt);
     // Full pages of the prompt are all rows'; one more of each row may be on its way to a copy.
     numPages += length / positions + rowsOf * (end / positions + 2 - length / positions);
+    if (sources.exist())
+      numPages += sources.pagesFor(prompt, &prompt - prompts.data(), positions);
   }
   Rows rows(program, entry, numPages);
-  rows.cache.begin(numRows);
+  rows.begin(prompts, rowsOf, sources);
   std::vector<float> scores(size_t(numRows * vocabulary));
 
   std::vector<int64_t> fed, parents(size_t(numRows), 0);
@@ -149,13 +182,18 @@ Generator::runSearch(Search &search, std::span<const Prompt> prompts, const OnTo
     rows.cache.reorder(parents);
     fed.clear();
     tokens.clear();
+    std::vector<bool> ended(prompts.size(), true);
     for (int64_t row = 0; row < numRows; ++row)
       if (search.active(row)) {
         fed.push_back(row);
         tokens.emplace_back(&steps[size_t(row)].token, 1);
+        ended[size_t(row / rowsOf)] = false;
       } else {
         rows.cache.release(row);
       }
+    for (size_t i = 0; i < prompts.size(); ++i)
+      if (ended[i])
+        rows.releaseSource(int64_t(i) * rowsOf);
     rows.feed(fed, tokens, scores, vocabulary);
   }
 

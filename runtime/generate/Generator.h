@@ -20,7 +20,8 @@
 namespace transformer::runtime {
 
 /// Continues prompts with a program that has the entry point `step`: those of a batch at once, each
-/// with as many rows as the search takes. What a prompt becomes does not depend on the others.
+/// with as many rows as the search takes. What a prompt becomes does not depend on the others. With
+/// an encoder-decoder a prompt's source is encoded, and its tokens are the decoder's.
 class Generator {
 public:
   /// Told of every token: prompt, which of its sequences, id. Not with beams, whose tokens are not
@@ -31,10 +32,16 @@ public:
   /// the program has no such entry point, or the configuration cannot be used.
   Generator(Program &program, GenerationConfig config, TokenBytes bytes = {});
 
-  /// The positions that the model has; none where it has no limit.
+  /// Whether prompts have sources that are encoded.
+  static bool hasSource(const Module &module);
+
+  /// The positions that the model (of an encoder-decoder the decoder) has; none where it has no
+  /// limit.
   static std::optional<int64_t> maxPositions(const Program &program);
 
   int64_t vocabulary() const { return processors.vocabulary(); }
+  /// Of sources, where prompts have them.
+  int64_t sourceVocabulary() const;
 
   /// Of each prompt its num_return_sequences sequences. Throws Error that names the prompt.
   std::vector<std::vector<Hypothesis>> generate(std::span<const Prompt> prompts,

@@ -46,9 +46,10 @@ void PageCache::reorder(std::span<const int64_t> parents) {
     for (int64_t page : next.back().pages)
       ++users[size_t(page)];
   }
-  for (const Row &row : rows)
-    drop(row);
-  rows = std::move(next);
+  for (size_t i = 0; i < next.size(); ++i) {
+    drop(rows[i]);
+    rows[i] = std::move(next[i]);
+  }
 }
 
 void PageCache::extend(int64_t row, int64_t count) {

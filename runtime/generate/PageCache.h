@@ -29,7 +29,8 @@ public:
 
   /// `count` rows of no positions.
   void begin(int64_t count);
-  /// Row i becomes what row parents[i] was.
+  /// Of the first rows, as many as there are parents, row i becomes what row parents[i] was; the
+  /// others stay.
   void reorder(std::span<const int64_t> parents);
   /// Makes room for `count` more positions of a row, which a call is about to write. There must be
   /// pages left.

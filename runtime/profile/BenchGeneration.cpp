@@ -34,7 +34,9 @@ GenerationTimes benchGeneration(Program &program, const std::vector<int64_t> &le
   for (int64_t length : lengths) {
     Prompt prompt;
     for (int64_t i = 0; i < length; ++i)
-      prompt.tokens.push_back(random.below(generator.vocabulary()));
+      prompt.source.push_back(random.below(generator.sourceVocabulary()));
+    prompt.tokens =
+        Generator::hasSource(program.module()) ? std::vector<int64_t>{0} : prompt.source;
     prompts.push_back(std::move(prompt));
   }
   std::vector<double> whole, prefill, decode;

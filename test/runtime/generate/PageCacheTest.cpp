@@ -91,6 +91,16 @@ TEST_F(PageCacheTest, PagesComeBack) {
   EXPECT_EQ(cache.freePages(), 6);
 }
 
+TEST_F(PageCacheTest, RowsBehindTheParentsStay) {
+  cache.begin(3);
+  append(1, 10);
+  append(2, 20); // a source
+  cache.reorder(std::array<int64_t, 2>{1, 1});
+  EXPECT_EQ(read(0, 0), std::vector<float>{10});
+  EXPECT_EQ(read(2, 0), std::vector<float>{20});
+  EXPECT_EQ(cache.freePages(), 4);
+}
+
 TEST_F(PageCacheTest, TablesOfSomeRows) {
   cache.begin(3);
   cache.extend(0, 1);
