@@ -33,140 +33,230 @@ BartConfig BartConfig::read(Config &config, const Defaults &defaults) {
 
 namespace {
 
-/// Builds one model.
+/// Builds one model, an entry point at a time.
 class BartBuilder {
 public:
   BartBuilder(Import &import, const BartConfig &config)
-      : import(import), config(config), model(import.model), body(model.entry()),
-        base(import.head == "Model" ? "" : "model.") {}
-
-  void build() {
+      : import(import), config(config), model(import.model),
+        base(import.head == "Model" ? "" : "model."), init{config.deviation} {
     model.aliases = {"model.", !base.empty(), {}};
-    body.init = {config.deviation};
+  }
+
+  void build(EntryPoint point) {
+    body().init = init;
+    auto [table, targetTable] = readTables();
     DefaultAttr ones = model.missing(DefaultKind::Ones);
-    bool shared = !config.targetVocab;
-    int64_t targetVocab = shared ? config.vocabSize : config.targetVocab;
-    Side source = buildSide(model, {config.vocabSize, config.positions, ones}, false);
-    Side target = buildSide(model, {targetVocab, config.positions, ones}, true);
-    std::string encoderTable = base + "encoder.embed_tokens.weight",
-                decoderTable = base + "decoder.embed_tokens.weight", words = base + "shared.weight";
-    Value table, targetTable;
-    if (shared) {
-      table = targetTable =
-          declare(words, config.vocabSize, {encoderTable, decoderTable, "lm_head.weight"});
-    } else {
-      table = declare(encoderTable, config.vocabSize, {});
-      targetTable = declare(decoderTable, targetVocab, {"lm_head.weight"});
-    }
-    Value memory = buildStack("encoder", config.encoder, source, table, {}, {});
-    Value hidden =
-        buildStack("decoder", config.decoder, target, targetTable, memory, source.sequences);
-    buildOutput(hidden, target.sequences, targetTable);
+    Side source, target;
+    if (point != EntryPoint::Step)
+      source = buildSide(model, {config.vocabSize, config.positions, ones}, false);
+    if (point != EntryPoint::Encode)
+      target = buildSide(model, {rowsOf(targetTable), config.positions, ones}, true);
+    DecoderEntry entry(import, /*step=*/point != EntryPoint::Forward, config.decoder.layers,
+                       config.width, /*hasSource=*/point == EntryPoint::Step);
+    Value memory;
+    if (point != EntryPoint::Step)
+      memory = buildEncoder(source, table);
+    if (point == EntryPoint::Encode)
+      return entry.encode(base + "decoder.layers", memory, source.sequences, config.decoder.heads,
+                          init, [&](Body &layer, Value x) {
+                            return std::pair(project(layer, x, "encoder_attn.k_proj"),
+                                             project(layer, x, "encoder_attn.v_proj"));
+                          });
+    Value hidden = buildDecoder(entry, target, targetTable, memory, source.sequences);
+    entry.outputCaches();
+    buildOutput(hidden, target.sequences, targetTable, point);
   }
 
 private:
+  Body &body() { return model.entry(); }
+
+  static int64_t rowsOf(Value table) {
+    return cast<RankedTensorType>(table.getType()).getDimSize(0);
+  }
+
+  /// The embeddings of the encoder and of the decoder, which may be one.
+  std::pair<Value, Value> readTables() {
+    std::string encoderTable = base + "encoder.embed_tokens.weight",
+                decoderTable = base + "decoder.embed_tokens.weight", words = base + "shared.weight";
+    if (config.targetVocab)
+      return {declare(encoderTable, config.vocabSize, {}),
+              declare(decoderTable, config.targetVocab, {"lm_head.weight"})};
+    Value table = declare(words, config.vocabSize, {encoderTable, decoderTable, "lm_head.weight"});
+    return {table, table};
+  }
+
   Value declare(const std::string &name, int64_t rows, ArrayRef<std::string> otherNames) {
-    InitAttr init = body.init.embedding(model.getContext());
-    auto type = RankedTensorType::get({rows, config.width}, body.builder.getF32Type());
+    InitAttr embedding = init.embedding(model.getContext());
+    auto type = RankedTensorType::get({rows, config.width}, body().builder.getF32Type());
     if (!otherNames.empty())
-      model.declare(name, type, init, otherNames);
-    return body.weight(name, type.getShape(), init);
+      model.declare(name, type, embedding, otherNames);
+    return body().weight(name, type.getShape(), embedding);
   }
 
   Value embedPositions(StringRef side, Value positions) {
     // A table of sinusoids that a file holds counts.
     std::string name = (side + ".embed_positions.weight").str();
     if (config.sinusoids && !import.checkpoint.holds(name))
-      return body.sinusoids(positions, config.width, config.positions, SinusoidLayout::Halves);
-    Value table = body.weight(base + name, {config.positions + config.offset, config.width},
-                              body.init.embedding(model.getContext()));
+      return body().sinusoids(positions, config.width, config.positions, SinusoidLayout::Halves);
+    Value table = body().weight(base + name, {config.positions + config.offset, config.width},
+                                init.embedding(model.getContext()));
     if (config.offset)
-      table = body.slice(table, config.offset, config.positions, "positions");
-    return body.embedding(positions, table, "embed_positions");
+      table = body().slice(table, config.offset, config.positions, "positions");
+    return body().embedding(positions, table, "embed_positions");
   }
 
-  /// `memory` is null for the encoder.
-  Value buildStack(const std::string &side, const BartConfig::Stack &stack, const Side &input,
-                   Value table, Value memory, Value memorySequences) {
-    auto normalize = [&](Value x, StringRef name) {
-      return body.layerNorm(x, base + side + "." + name.str(), config.norm);
-    };
-    Value words = body.embedding(input.ids, table, "embed_tokens", config.embeddingScale);
-    bool ofWords = memory && config.normsWords;
+  Value normalize(Value x, const std::string &side, StringRef name) {
+    return body().layerNorm(x, base + side + "." + name.str(), config.norm);
+  }
+
+  Value embed(const std::string &side, const Side &input, Value table) {
+    Value words = body().embedding(input.ids, table, "embed_tokens", config.embeddingScale);
+    bool ofWords = side == "decoder" && config.normsWords;
     if (ofWords)
-      words = normalize(words, "layernorm_embedding");
-    Value x = body.add(words, embedPositions(side, input.positions), "embeddings");
+      words = normalize(words, side, "layernorm_embedding");
+    Value x = body().add(words, embedPositions(side, input.positions), "embeddings");
     if (config.embeddingNorm && !ofWords)
-      x = normalize(x, "layernorm_embedding");
-    Layer layer = makeLayer(side + "_layer", stack, bool(memory));
-    for (int64_t i = 0; i < stack.layers; ++i) {
+      x = normalize(x, side, "layernorm_embedding");
+    return x;
+  }
+
+  Value finish(Value x, const std::string &side) {
+    return config.normFirst ? normalize(x, side, "layer_norm") : x;
+  }
+
+  std::string scopeOf(const std::string &side, int64_t layer) {
+    return base + side + ".layers." + std::to_string(layer);
+  }
+
+  Value buildEncoder(const Side &input, Value table) {
+    Value x = embed("encoder", input, table);
+    if (!encoderLayer.function)
+      encoderLayer = makeEncoderLayer();
+    for (int64_t i = 0; i < config.encoder.layers; ++i)
+      x = model.call(encoderLayer, scopeOf("encoder", i), {x, input.sequences}, "memory");
+    return finish(x, "encoder");
+  }
+
+  /// `memory` is null where the cache has the source.
+  Value buildDecoder(DecoderEntry &entry, const Side &input, Value table, Value memory,
+                     Value memorySequences) {
+    Value x = embed("decoder", input, table);
+    Layer layer = makeDecoderLayer(entry, bool(memory));
+    for (int64_t i = 0; i < config.decoder.layers; ++i) {
       SmallVector<Value> arguments = {x, input.sequences};
       if (memory)
         arguments.append({memory, memorySequences});
-      x = model.call(layer, base + side + ".layers." + std::to_string(i), arguments,
-                     memory ? "hidden" : "memory");
+      x = entry.call(layer, i, scopeOf("decoder", i), arguments);
     }
-    return config.normFirst ? normalize(x, "layer_norm") : x;
+    return finish(x, "decoder");
   }
 
-  Layer makeLayer(const std::string &name, const BartConfig::Stack &stack, bool decoder) {
-    Type rows = body.rows(config.width), sequences = model.sequencesType();
+  Layer makeEncoderLayer() {
+    return model.layer("encoder_layer",
+                       {{"x", body().rows(config.width)}, {"sequences", model.sequencesType()}},
+                       init, [&](Body &layer, ValueRange own) {
+                         Value x = sublayer(layer, own[0], "self_attn_layer_norm", [&](Value y) {
+                           return layer.multiHeadAttention(y, own[1], projections("self_attn"),
+                                                           {config.encoder.heads});
+                         });
+                         return feedForward(layer, x, config.encoder);
+                       });
+  }
+
+  Layer makeDecoderLayer(DecoderEntry &entry, bool hasMemory) {
+    Type rows = body().rows(config.width), sequences = model.sequencesType();
     SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-    if (decoder)
+    if (hasMemory)
       arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
-    return model.layer(name, arguments, body.init, [&](Body &layer, ValueRange own) {
-      auto sublayer = [&](Value x, StringRef norm, llvm::function_ref<Value(Value)> write) {
-        if (config.normFirst)
-          return layer.add(x, write(layer.layerNorm(x, norm, config.norm)), "residual");
-        return layer.layerNorm(layer.add(x, write(x), "residual"), norm, config.norm);
-      };
-      auto attend = [&](Value x, const std::string &block, const AttentionOptions &options) {
-        return layer.multiHeadAttention(
-            x, own[1],
-            {block + ".q_proj", block + ".k_proj", block + ".v_proj", block + ".out_proj"},
-            options);
-      };
-      Value x = sublayer(own[0], "self_attn_layer_norm", [&](Value y) {
-        return attend(y, "self_attn", {stack.heads, /*causal=*/decoder});
+    auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
+      AttentionOptions options = {config.decoder.heads, /*causal=*/true};
+      Value x = sublayer(layer, own[0], "self_attn_layer_norm", [&](Value y) {
+        return cache ? attendCache(layer, y, own[1], options, cache)
+                     : layer.multiHeadAttention(y, own[1], projections("self_attn"), options);
       });
-      if (decoder)
-        x = sublayer(x, "encoder_attn_layer_norm", [&](Value y) {
-          return attend(y, "encoder_attn", {stack.heads, /*causal=*/false, own[2], own[3]});
-        });
-      return sublayer(x, "final_layer_norm", [&](Value y) {
-        return layer.feedForward(config.activation, y, "fc1", "fc2", stack.ffnWidth);
+      x = sublayer(layer, x, "encoder_attn_layer_norm", [&](Value y) {
+        if (cache)
+          return attendSource(layer, y, own[1], cache);
+        return layer.multiHeadAttention(y, own[1], projections("encoder_attn"),
+                                        {config.decoder.heads, /*causal=*/false, own[2], own[3]});
       });
+      return feedForward(layer, x, config.decoder);
+    };
+    return entry.layer("decoder_layer", arguments, init, write);
+  }
+
+  Value sublayer(Body &layer, Value x, StringRef norm, llvm::function_ref<Value(Value)> write) {
+    if (config.normFirst)
+      return layer.add(x, write(layer.layerNorm(x, norm, config.norm)), "residual");
+    return layer.layerNorm(layer.add(x, write(x), "residual"), norm, config.norm);
+  }
+
+  static std::array<std::string, 4> projections(const std::string &block) {
+    return {block + ".q_proj", block + ".k_proj", block + ".v_proj", block + ".out_proj"};
+  }
+
+  Value project(Body &layer, Value x, StringRef name) {
+    return layer.linear(x, name, config.width);
+  }
+
+  double scale() const { return 1 / std::sqrt(double(config.width / config.decoder.heads)); }
+
+  Value attendCache(Body &layer, Value x, Value sequences, const AttentionOptions &options,
+                    LayerCache &cache) {
+    SmallVector<Value> qkv;
+    for (StringRef name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"})
+      qkv.push_back(project(layer, x, name));
+    return project(layer, cache.attend(layer, qkv, sequences, options, scale()),
+                   "self_attn.out_proj");
+  }
+
+  Value attendSource(Body &layer, Value x, Value sequences, LayerCache &cache) {
+    Value q = project(layer, x, "encoder_attn.q_proj");
+    return project(layer, cache.attendSource(layer, q, sequences, {config.decoder.heads}, scale()),
+                   "encoder_attn.out_proj");
+  }
+
+  Value feedForward(Body &layer, Value x, const BartConfig::Stack &stack) {
+    return sublayer(layer, x, "final_layer_norm", [&](Value y) {
+      return layer.feedForward(config.activation, y, "fc1", "fc2", stack.ffnWidth);
     });
   }
 
-  void buildOutput(Value hidden, Value sequences, Value table) {
+  void buildOutput(Value hidden, Value sequences, Value table, EntryPoint point) {
     SmallVector<StringRef> dims = {"batch", "decoder_sequence"};
     if (import.head == "Model")
-      return model.output("last_hidden_state", body.unpack(hidden, sequences, "last_hidden_state"),
-                          dims);
+      return model.output("last_hidden_state",
+                          body().unpack(hidden, sequences, "last_hidden_state"), dims);
+    if (point == EntryPoint::Step)
+      return model.output("logits", logits(body().lastToken(hidden, sequences), table), {"batch"});
+    model.output("logits", body().unpack(logits(hidden, table), sequences, "logits"), dims);
+  }
+
+  Value logits(Value hidden, Value table) {
     Value bias;
     if (!import.checkpoint.lacks("final_logits_bias")) { // a buffer; older files do not hold it
-      int64_t rows = cast<RankedTensorType>(table.getType()).getDimSize(0);
-      Value row = body.weight("final_logits_bias", {1, rows},
-                              makeInit(model.getContext(), InitKind::Zeros));
+      Value row = body().weight("final_logits_bias", {1, rowsOf(table)},
+                                makeInit(model.getContext(), InitKind::Zeros));
       SmallVector<ReassociationIndices> all = {{0, 1}};
-      bias =
-          tensor::CollapseShapeOp::create(body.builder, body.named("final_logits_bias"), row, all);
+      bias = tensor::CollapseShapeOp::create(body().builder, body().named("final_logits_bias"), row,
+                                             all);
     }
-    Value logits = body.linear(hidden, table, bias, WeightLayout::OutIn, "logits");
-    model.output("logits", body.unpack(logits, sequences, "logits"), dims);
+    return body().linear(hidden, table, bias, WeightLayout::OutIn, "logits");
   }
 
   Import &import;
   const BartConfig &config;
   ModelBuilder &model;
-  Body &body;
   std::string base;
+  InitScheme init;
+  Layer encoderLayer; // of `forward` and `encode`
 };
 
 } // namespace
 
 void transformer::buildBartLike(Import &import, const BartConfig &config) {
-  if (import.config.ok())
-    BartBuilder(import, config).build();
+  if (!import.config.ok())
+    return;
+  BartBuilder builder(import, config);
+  buildEncoderDecoderEntries(import, [&](EntryPoint point) { builder.build(point); });
 }

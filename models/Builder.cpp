@@ -150,24 +150,19 @@ SmallVector<Value> ModelBuilder::pack(ArrayRef<Value> inputs, Value mask, String
 Layer ModelBuilder::statefulLayer(StringRef name, ArrayRef<Argument> arguments, InitScheme init,
                                   WriteLayer write) {
   OpBuilder builder(entryFunction);
-  SmallVector<Type> types, results = {arguments.front().type};
+  SmallVector<Type> types;
   SmallVector<Location> locations;
-  for (const Argument &argument : arguments) {
+  SmallVector<unsigned> states;
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
     types.push_back(argument.type);
     locations.push_back(entryBody->named(argument.name));
     if (argument.isState)
-      results.push_back(argument.type);
+      states.push_back(i);
   }
   Layer layer;
   layer.function = func::FuncOp::create(builder, entryBody->named(name), name,
-                                        builder.getFunctionType(types, results));
+                                        builder.getFunctionType(types, {}));
   layer.function.setPrivate();
-  unsigned result = 1;
-  for (auto [i, argument] : llvm::enumerate(arguments))
-    if (argument.isState) {
-      layer.function.setArgAttr(i, attr::state, builder.getStringAttr(argument.name));
-      layer.function.setResultAttr(result++, attr::state, builder.getStringAttr(argument.name));
-    }
   if (firstFunction == entryFunction)
     firstFunction = layer.function;
   Block *block = new Block;
@@ -185,6 +180,13 @@ Layer ModelBuilder::statefulLayer(StringRef name, ArrayRef<Argument> arguments, 
   SmallVector<Value> own(block->args_begin(), block->args_end());
   SmallVector<Value> returned = write(body, own);
   func::ReturnOp::create(body.builder, returned.front().getLoc(), returned);
+  layer.function.setFunctionType(
+      builder.getFunctionType(layer.function.getArgumentTypes(), TypeRange(ValueRange(returned))));
+  for (auto [i, argument] : llvm::enumerate(states)) {
+    StringAttr name = builder.getStringAttr(arguments[argument].name);
+    layer.function.setArgAttr(argument, attr::state, name);
+    layer.function.setResultAttr(returned.size() - states.size() + i, attr::state, name);
+  }
   return layer;
 }
 

@@ -81,9 +81,8 @@ public:
   /// A default that compares another input, or that stands alone.
   DefaultAttr missing(DefaultKind kind, llvm::StringRef input = {}, int64_t value = 0);
 
-  /// Defines a private function of `x` and further arguments; `write` gives the
-  /// result, which has the type of `x`, and behind it what became of those
-  /// arguments that are state.
+  /// Defines a private function; `write` gives its results, the last of which are
+  /// what became of those arguments that are state.
   struct Argument {
     llvm::StringRef name;
     Type type;

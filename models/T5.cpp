@@ -44,71 +44,75 @@ int64_t bucketOf(int64_t distance, bool bothSides, int64_t buckets, int64_t maxD
   return first + std::min(exact + static_cast<int64_t>(share), buckets - 1);
 }
 
-/// Builds one model.
+/// Builds one model, an entry point at a time.
 class T5Builder {
 public:
   T5Builder(Import &import, const T5Config &config)
-      : import(import), config(config), model(import.model), body(model.entry()) {}
+      : import(import), config(config), model(import.model) {}
 
-  void build() {
-    // The names of the base model are those of every head.
-    body.init = {config.factor};
-    InitAttr init = body.init.embedding(model.getContext());
-    auto type = RankedTensorType::get({config.vocabSize, config.width}, body.builder.getF32Type());
+  void build(EntryPoint point) {
+    body().init = {config.factor};
+    Value table = readTable();
+    DefaultAttr ones = model.missing(DefaultKind::Ones);
+    Side source, target;
+    if (point != EntryPoint::Step)
+      source = buildSide(model, {config.vocabSize, 0, ones}, false);
+    if (encoderOnly())
+      return model.output(
+          "last_hidden_state",
+          body().unpack(buildEncoder(source, table), source.sequences, "last_hidden_state"));
+    if (point != EntryPoint::Encode)
+      target = buildSide(model, {config.vocabSize, 0, ones}, true);
+    DecoderEntry entry(import, /*step=*/point != EntryPoint::Forward, config.decoderLayers, inner(),
+                       /*hasSource=*/point == EntryPoint::Step);
+    Value memory;
+    if (point != EntryPoint::Step)
+      memory = buildEncoder(source, table);
+    if (point == EntryPoint::Encode)
+      return entry.encode("decoder.block", memory, source.sequences, config.heads, body().init,
+                          [&](Body &layer, Value x) {
+                            return std::pair(project(layer, x, cross + "k"),
+                                             project(layer, x, cross + "v"));
+                          });
+    Value hidden = buildDecoder(entry, target, table, memory, source.sequences);
+    entry.outputCaches();
+    buildOutput(hidden, target.sequences, table, point);
+  }
+
+  bool encoderOnly() const { return import.head == "EncoderModel"; }
+
+private:
+  Body &body() { return model.entry(); }
+  int64_t inner() const { return config.heads * config.headDim; }
+
+  /// The names of the base model are those of every head.
+  Value readTable() {
+    InitAttr init = body().init.embedding(model.getContext());
+    auto type =
+        RankedTensorType::get({config.vocabSize, config.width}, body().builder.getF32Type());
     SmallVector<std::string> names = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
     if (!config.ownHead)
       names.push_back("lm_head.weight");
     model.declare("shared.weight", type, init, names);
-    DefaultAttr ones = model.missing(DefaultKind::Ones);
-    bool encoderOnly = import.head == "EncoderModel";
-    Tokens source = readTokens("", ones), target;
-    if (!encoderOnly)
-      target = readTokens("decoder_", ones);
-    Value table = body.weight("shared.weight", type.getShape(), init);
-    Value memory = buildStack("encoder", config.encoderLayers, source, table, {}, {});
-    if (encoderOnly)
-      return model.output("last_hidden_state",
-                          body.unpack(memory, source.sequences, "last_hidden_state"));
-    Value hidden =
-        buildStack("decoder", config.decoderLayers, target, table, memory, source.sequences);
-    SmallVector<StringRef> dims = {"batch", "decoder_sequence"};
-    if (import.head == "Model")
-      return model.output("last_hidden_state",
-                          body.unpack(hidden, target.sequences, "last_hidden_state"), dims);
-    if (config.ownHead)
-      table = body.weight("lm_head.weight", type.getShape(), init);
-    Value logits = body.linear(hidden, table, Value(), WeightLayout::OutIn, "logits");
-    model.output("logits", body.unpack(logits, target.sequences, "logits"), dims);
-  }
-
-private:
-  struct Tokens {
-    Value ids, sequences;
-  };
-  Tokens readTokens(const std::string &side, DefaultAttr ones) {
-    bool decoder = !side.empty();
-    Value ids = model.input({side + "input_ids", {}, config.vocabSize, 0, decoder});
-    Value mask = model.input({side + "attention_mask", ones, 0, 0, decoder});
-    SmallVector<Value> packed = model.pack({ids}, mask, side);
-    return {packed[0], packed[1]};
+    return body().weight("shared.weight", type.getShape(), init);
   }
 
   /// `[heads, distances]`: the first layer's table by buckets, one column for every
   /// distance up to where the buckets end.
   Value positionBias(const std::string &side, bool decoder) {
     Value table =
-        body.weight(side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-                    {config.buckets, config.heads}, normal(config.width));
+        body().weight(side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+                      {config.buckets, config.heads}, normal(config.width));
     int64_t reach = config.maxDistance, distances = 2 * reach + 1;
     SmallVector<int64_t> buckets;
     for (int64_t d = -reach; d <= reach; ++d)
       buckets.push_back(bucketOf(d, !decoder, config.buckets, reach));
-    OpBuilder &b = body.builder;
+    OpBuilder &b = body().builder;
     auto idsType = RankedTensorType::get({distances}, b.getI64Type());
     Value ids = arith::ConstantOp::create(
-        b, body.named("buckets"), DenseElementsAttr::get(idsType, ArrayRef<int64_t>(buckets)));
+        b, body().named("buckets"), DenseElementsAttr::get(idsType, ArrayRef<int64_t>(buckets)));
     auto type = RankedTensorType::get({distances, config.heads}, b.getF32Type());
-    Location loc = body.named("position_bias");
+    Location loc = body().named("position_bias");
     Value columns = EmbeddingOp::create(b, loc, type, ids, table, b.getF64FloatAttr(1));
     Value empty =
         tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{config.heads, distances}, b.getF32Type());
@@ -116,72 +120,105 @@ private:
         ->getResult(0);
   }
 
-  /// `memory` is null for the encoder.
-  Value buildStack(const std::string &side, int64_t layers, const Tokens &input, Value table,
-                   Value memory, Value memorySequences) {
-    Value bias = positionBias(side, bool(memory));
-    Layer layer = makeLayer(side + "_layer", bool(memory), bias.getType());
-    Value x = body.embedding(input.ids, table, "embed_tokens");
-    for (int64_t i = 0; i < layers; ++i) {
+  Value buildEncoder(const Side &input, Value table) {
+    Value bias = positionBias("encoder", /*decoder=*/false);
+    Value x = body().embedding(input.ids, table, "embed_tokens");
+    if (!encoderLayer.function)
+      encoderLayer = makeEncoderLayer(bias.getType());
+    for (int64_t i = 0; i < config.encoderLayers; ++i)
+      x = model.call(encoderLayer, "encoder.block." + std::to_string(i), {x, input.sequences, bias},
+                     "memory");
+    return body().rmsNorm(x, "encoder.final_layer_norm", config.norm);
+  }
+
+  /// `memory` is null where the cache has the source.
+  Value buildDecoder(DecoderEntry &entry, const Side &input, Value table, Value memory,
+                     Value memorySequences) {
+    Value bias = positionBias("decoder", /*decoder=*/true);
+    Value x = body().embedding(input.ids, table, "embed_tokens");
+    Layer layer = makeDecoderLayer(entry, bias.getType(), bool(memory));
+    for (int64_t i = 0; i < config.decoderLayers; ++i) {
       SmallVector<Value> arguments = {x, input.sequences, bias};
       if (memory)
         arguments.append({memory, memorySequences});
-      x = model.call(layer, side + ".block." + std::to_string(i), arguments,
-                     memory ? "hidden" : "memory");
+      x = entry.call(layer, i, "decoder.block." + std::to_string(i), arguments);
     }
     RmsNorm norm = config.norm;
-    if (memory && import.head != "Model" && config.scaledOutput)
+    if (import.head != "Model" && config.scaledOutput)
       norm.scale = 1 / std::sqrt(double(config.width)); // only the head reads it
-    return body.rmsNorm(x, side + ".final_layer_norm", norm);
+    return body().rmsNorm(x, "decoder.final_layer_norm", norm);
   }
 
-  Layer makeLayer(const std::string &name, bool decoder, Type bias) {
-    Type rows = body.rows(config.width), sequences = model.sequencesType();
+  Layer makeEncoderLayer(Type bias) {
+    return model.layer("encoder_layer",
+                       {{"x", body().rows(config.width)},
+                        {"sequences", model.sequencesType()},
+                        {"position_bias", bias}},
+                       body().init, [&](Body &layer, ValueRange own) {
+                         AttentionOptions options = {config.heads};
+                         options.positionBias = own[2];
+                         Value y = normalize(layer, own[0], "layer.0");
+                         SmallVector<Value> qkv = projectAll(layer, y, y, self);
+                         y = layer.attention(qkv, own[1], options, scale);
+                         Value x = layer.add(own[0], projectOut(layer, y, self), "residual");
+                         return feedForward(layer, x, "layer.1");
+                       });
+  }
+
+  Layer makeDecoderLayer(DecoderEntry &entry, Type bias, bool hasMemory) {
+    Type rows = body().rows(config.width), sequences = model.sequencesType();
     SmallVector<ModelBuilder::Argument> arguments = {
         {"x", rows}, {"sequences", sequences}, {"position_bias", bias}};
-    if (decoder)
+    if (hasMemory)
       arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
-    return model.layer(name, arguments, body.init, [&](Body &layer, ValueRange own) {
-      auto norm = [&](Value x, StringRef sublayer) {
-        return layer.rmsNorm(x, (sublayer + ".layer_norm").str(), config.norm);
-      };
-      AttentionOptions options = {config.heads, /*causal=*/decoder};
+    auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
+      AttentionOptions options = {config.heads, /*causal=*/true};
       options.positionBias = own[2];
-      Value x = layer.add(
-          own[0], attend(layer, norm(own[0], "layer.0"), own[1], "layer.0.SelfAttention.", options),
-          "residual");
-      std::string ffn = "layer.1";
-      if (decoder) {
-        AttentionOptions cross = {config.heads, /*causal=*/false, own[3], own[4]};
-        x = layer.add(x,
-                      attend(layer, norm(x, "layer.1"), own[1], "layer.1.EncDecAttention.", cross),
-                      "residual");
-        ffn = "layer.2";
-      }
-      return layer.add(x, feedForward(layer, norm(x, ffn), ffn + ".DenseReluDense."), "residual");
-    });
+      Value y = normalize(layer, own[0], "layer.0");
+      y = cache.attend(layer, projectAll(layer, y, y, self), own[1], options, scale);
+      Value x = layer.add(own[0], projectOut(layer, y, self), "residual");
+      y = normalize(layer, x, "layer.1");
+      if (cache)
+        y = cache.attendSource(layer, projectQuery(layer, y, cross), own[1], {config.heads}, scale);
+      else
+        y = layer.attention(projectAll(layer, y, own[3], cross), own[1],
+                            {config.heads, /*causal=*/false, own[3], own[4]}, scale);
+      x = layer.add(x, projectOut(layer, y, cross), "residual");
+      return feedForward(layer, x, "layer.2");
+    };
+    return entry.layer("decoder_layer", arguments, body().init, write);
   }
 
-  /// Scores are not scaled.
-  Value attend(Body &layer, Value x, Value sequences, const std::string &block,
-               const AttentionOptions &options) {
-    int64_t inner = config.heads * config.headDim;
-    Value source = options.memory ? options.memory : x;
-    SmallVector<Value> qkv = {linear(layer, x, block + "q", inner, config.width * config.headDim),
-                              linear(layer, source, block + "k", inner, config.width),
-                              linear(layer, source, block + "v", inner, config.width)};
-    return linear(layer, layer.attention(qkv, sequences, options, 1.0), block + "o", config.width,
-                  inner);
+  Value normalize(Body &layer, Value x, const std::string &sublayer) {
+    return layer.rmsNorm(x, sublayer + ".layer_norm", config.norm);
   }
 
-  Value feedForward(Body &layer, Value x, const std::string &block) {
+  SmallVector<Value> projectAll(Body &layer, Value x, Value source, const std::string &block) {
+    return {projectQuery(layer, x, block), project(layer, source, block + "k"),
+            project(layer, source, block + "v")};
+  }
+  Value projectQuery(Body &layer, Value x, const std::string &block) {
+    return linear(layer, x, block + "q", inner(), config.width * config.headDim);
+  }
+  Value project(Body &layer, Value x, const std::string &name) {
+    return linear(layer, x, name, inner(), config.width);
+  }
+  Value projectOut(Body &layer, Value x, const std::string &block) {
+    return linear(layer, x, block + "o", config.width, inner());
+  }
+
+  Value feedForward(Body &layer, Value x, const std::string &sublayer) {
+    std::string block = sublayer + ".DenseReluDense.";
+    Value y = normalize(layer, x, sublayer);
     layer.init = deviation(config.width);
     InitScheme down = deviation(config.ffnWidth);
     if (config.gated)
-      return layer.gatedFeedForward(config.activation, x, block + "wi_0", block + "wi_1",
-                                    block + "wo", config.ffnWidth, /*hasBias=*/false, down);
-    return layer.feedForward(config.activation, x, block + "wi", block + "wo", config.ffnWidth,
-                             WeightLayout::OutIn, down, /*hasBias=*/false);
+      y = layer.gatedFeedForward(config.activation, y, block + "wi_0", block + "wi_1", block + "wo",
+                                 config.ffnWidth, /*hasBias=*/false, down);
+    else
+      y = layer.feedForward(config.activation, y, block + "wi", block + "wo", config.ffnWidth,
+                            WeightLayout::OutIn, down, /*hasBias=*/false);
+    return layer.add(x, y, "residual");
   }
 
   Value linear(Body &layer, Value x, const std::string &name, int64_t width, int64_t fan) {
@@ -192,10 +229,29 @@ private:
   InitScheme deviation(int64_t fan) const { return {config.factor / std::sqrt(double(fan))}; }
   InitAttr normal(int64_t fan) const { return deviation(fan).linearWeight(model.getContext()); }
 
+  void buildOutput(Value hidden, Value sequences, Value table, EntryPoint point) {
+    SmallVector<StringRef> dims = {"batch", "decoder_sequence"};
+    if (import.head == "Model")
+      return model.output("last_hidden_state",
+                          body().unpack(hidden, sequences, "last_hidden_state"), dims);
+    if (config.ownHead)
+      table = body().weight("lm_head.weight", cast<RankedTensorType>(table.getType()).getShape(),
+                            body().init.embedding(model.getContext()));
+    auto logits = [&](Value rows) {
+      return body().linear(rows, table, Value(), WeightLayout::OutIn, "logits");
+    };
+    if (point == EntryPoint::Step)
+      return model.output("logits", logits(body().lastToken(hidden, sequences)), {"batch"});
+    model.output("logits", body().unpack(logits(hidden), sequences, "logits"), dims);
+  }
+
+  static constexpr double scale = 1; // of scores
+  const std::string self = "layer.0.SelfAttention.", cross = "layer.1.EncDecAttention.";
+
   Import &import;
   const T5Config &config;
   ModelBuilder &model;
-  Body &body;
+  Layer encoderLayer; // of `forward` and `encode`
 };
 
 } // namespace
@@ -236,6 +292,10 @@ static T5Config readConfig(Import &import) {
 
 void transformer::buildT5(Import &import) {
   T5Config config = readConfig(import);
-  if (import.config.ok())
-    T5Builder(import, config).build();
+  if (!import.config.ok())
+    return;
+  T5Builder builder(import, config);
+  if (builder.encoderOnly())
+    return builder.build(EntryPoint::Forward);
+  buildEncoderDecoderEntries(import, [&](EntryPoint point) { builder.build(point); });
 }

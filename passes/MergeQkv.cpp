@@ -69,10 +69,22 @@ LinearOp projectionOf(Value value) {
   return value.getDefiningOp<LinearOp>();
 }
 
-/// The largest group of projections of `attention` that can be merged.
-Group findGroup(AttentionOp attention, DominanceInfo &dominance) {
+SmallVector<Value> projectedFor(AttentionOp op) { return {op.getQ(), op.getK(), op.getV()}; }
+
+/// The queries that read a cache, and the keys and values that enter it before.
+SmallVector<Value> projectedFor(AppendPagesOp op) {
+  SmallVector<Value> values;
+  for (Operation *user : op.getResult().getUsers())
+    if (auto attention = dyn_cast<PagedAttentionOp>(user))
+      values.push_back(attention.getQ());
+  values.append({op.getK(), op.getV()});
+  return values;
+}
+
+/// The largest group of these projections that can be merged.
+Group findGroup(ArrayRef<Value> projected, DominanceInfo &dominance) {
   SmallVector<LinearOp> linears;
-  for (Value value : {attention.getQ(), attention.getK(), attention.getV()})
+  for (Value value : projected)
     if (LinearOp linear = projectionOf(value))
       if (!llvm::is_contained(linears, linear))
         linears.push_back(linear);
@@ -125,12 +137,14 @@ struct MergeQkv : transformer::impl::MergeQkvPassBase<MergeQkv> {
   void runOnOperation() override {
     // Within a block only; the blocks themselves do not change.
     auto &dominance = getAnalysis<DominanceInfo>();
-    rewriteInRounds<AttentionOp>(getOperation(), [&](AttentionOp attention) {
-      Group group = findGroup(attention, dominance);
+    auto rewrite = [&](auto op) {
+      Group group = findGroup(projectedFor(op), dominance);
       if (group)
         merge(group);
       return bool(group);
-    });
+    };
+    rewriteInRounds<AttentionOp>(getOperation(), rewrite);
+    rewriteInRounds<AppendPagesOp>(getOperation(), rewrite);
   }
 };
 

@@ -89,10 +89,11 @@ def DeduplicateLayersPass : Pass<"transformer-deduplicate-layers", "::mlir::Modu
 def MergeQkvPass : Pass<"transformer-merge-qkv", "::mlir::func::FuncOp"> {
   let summary = "project queries, keys and values with one linear";
   let description = [{
-    Linears that feed q, k and v of one `attention` and have the same input,
-    layout and presence of a bias become one linear with concatenated weights,
-    followed by `split`: all three in self-attention, k and v where they come
-    from another memory. The order is q, k, v; the sum behind each element is
+    Linears that feed q, k and v of one `attention` (or k and v of `append_pages`
+    and q of a `paged_attention` that reads them) and have the same input, layout
+    and presence of a bias become one linear with concatenated weights, followed
+    by `split`: all three in self-attention, k and v where they come from another
+    memory. The order is q, k, v; the sum behind each element is
     unchanged, so results are the same bit for bit. Other uses of a projection
     use the split.
 

@@ -83,9 +83,7 @@ GenerationConfig readConfig(const Session &session, const GenerateOptions &optio
 /// The text that follows a prompt, as it comes; with beams or more than one sequence at the end.
 void generateText(Generator &generator, Tokenizer &tokenizer, const GenerationConfig &config,
                   const std::string &text) {
-  Prompt prompt;
-  prompt.tokens = tokenizer.encode(text).ids;
-  prompt.source = prompt.tokens;
+  Prompt prompt = generator.makePrompt(tokenizer.encode(text).ids);
   if (config.numBeams > 1 || config.numReturnSequences > 1) {
     std::vector<std::vector<Hypothesis>> results = generator.generate({&prompt, 1});
     for (const Hypothesis &found : results[0])
@@ -96,7 +94,7 @@ void generateText(Generator &generator, Tokenizer &tokenizer, const GenerationCo
   }
   TextStream stream(tokenizer);
   StopStringFilter filter(config.stopStrings);
-  Statistics statistics(prompt.tokens.size());
+  Statistics statistics(prompt.source.size());
   generator.generate({&prompt, 1}, {.token = [&](int64_t, int64_t, int64_t token) {
                        statistics.count();
                        writeOut(filter.put(stream.add(token)));
@@ -127,7 +125,7 @@ void generateTexts(const Session &session, const GenerateOptions &options) {
 void generateTensors(const Session &session, const GenerateOptions &options) {
   checkOutputSpecs(options.outputs, {"sequences"});
   GenerationConfig config = readConfig(session, options);
-  PromptBatch batch(readTensors(options.inputs), config);
+  PromptBatch batch(readTensors(options.inputs), config, Sources::exist(*session.module));
   Program program = session.openProgram();
   config = batch.withNewTokens(config, StepModel(program).maxPositions());
   Generator generator(program, config);
@@ -169,23 +167,26 @@ void addField(CLI::App &command, const ConfigOption &field, GenerateOptions &opt
 
 void addGenerate(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand(
-      "generate", "Continue prompts, a text or tokens; what is not given here is taken from the "
-                  "generation_config.json beside the weights");
+      "generate", "Continue prompts, a text or tokens, or with an encoder-decoder answer them; "
+                  "what is not given here is taken from the generation_config.json beside the "
+                  "weights");
   auto options = std::make_shared<GenerateOptions>();
   addWeights(*command, session);
   addTokenizer(*command, session);
   command->add_option("--prompt", options->prompt,
-                      "A text; what follows it is printed, then to stderr how fast");
+                      "A text; what comes of it is printed, then to stderr how fast");
   command->add_option("--file,-f", options->file,
                       "A prompt a line (-: standard input); printed is a JSON object a line, "
                       "{\"prompt\": ..., \"sequences\": [...]}");
   command
       ->add_option("--inputs,-i", options->inputs,
-                   "input_ids and attention_mask: a safetensors file, or NAME=FILE.npy")
+                   "input_ids and attention_mask, for an encoder-decoder also "
+                   "decoder_input_ids: a safetensors file, or NAME=FILE.npy")
       ->take_all();
   command
       ->add_option("--outputs,-o", options->outputs,
-                   "sequences, prompts included: a safetensors file, or sequences=FILE.npy")
+                   "sequences, which begin with what they continue: a safetensors file, or "
+                   "sequences=FILE.npy")
       ->take_all();
   addBatchOptions(*command, options->batch);
   for (const ConfigOption &field : fields)

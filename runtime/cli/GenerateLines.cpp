@@ -75,11 +75,9 @@ private:
 
 void generateLines(Generator &generator, Tokenizer &tokenizer,
                    const std::vector<std::string> &lines) {
-  std::vector<Prompt> prompts(lines.size());
-  for (size_t i = 0; i < lines.size(); ++i) {
-    prompts[i].tokens = tokenizer.encode(lines[i]).ids;
-    prompts[i].source = prompts[i].tokens;
-  }
+  std::vector<Prompt> prompts;
+  for (const std::string &line : lines)
+    prompts.push_back(generator.makePrompt(tokenizer.encode(line).ids));
   LineWriter writer(tokenizer, lines, prompts);
   generator.generate(
       prompts, {.token = [&](int64_t line, int64_t, int64_t) { writer.token(line); },

@@ -28,12 +28,15 @@ int64_t Batcher::pagesFor(const StepModel &model, const GenerationConfig &config
     fail("prompt {}: {} tokens and {} new ones: expected at most {} positions", number + 1, length,
          end - length, *most);
   int64_t positions = model.pagePositions(), rows = rowsPerRequest(config);
+  int64_t source = 0;
+  if (model.sources().exist())
+    source = model.sources().pagesFor(prompt, number, positions);
   end = std::min(end, int64_t(1) << 40);
   if (rows == 1)
-    return (end + positions - 1) / positions;
+    return source + (end + positions - 1) / positions;
   // Full pages of the prompt are all rows'; one more of each row may be on its way to a copy.
   int64_t shared = length / positions;
-  return shared + rows * (end / positions + 2 - shared);
+  return source + shared + rows * (end / positions + 2 - shared);
 }
 
 Batcher::Batcher(StepModel &model, LogitsProcessors &processors, const Stopping &stopping,
@@ -49,12 +52,14 @@ int64_t Batcher::add(Prompt prompt) {
          limits.pages);
   if (!prompt.number)
     prompt.number = uint64_t(number);
-  waiting.push_back({number, std::move(prompt), nullptr, pages, {}, 0, {}});
+  waiting.push_back(
+      {.number = number, .prompt = std::move(prompt), .search = nullptr, .pages = pages});
   return numRequests++;
 }
 
 void Batcher::admit() {
   int64_t rows = rowsPerRequest(processors.config());
+  size_t first = running.size();
   while (!waiting.empty() && (running.empty() || rowsInUse + rows <= limits.rows) &&
          pagesInUse + waiting.front().pages <= limits.pages) {
     running.push_back(std::move(waiting.front()));
@@ -63,6 +68,19 @@ void Batcher::admit() {
     pagesInUse += running.back().pages;
     running.back().rows = {cache.open()};
   }
+  if (model.sources().exist() && first < running.size())
+    encodeSources(first);
+}
+
+/// Of the requests from the first on.
+void Batcher::encodeSources(size_t first) {
+  std::vector<const Prompt *> prompts;
+  std::vector<int64_t> rows;
+  for (size_t i = first; i < running.size(); ++i) {
+    prompts.push_back(&running[i].prompt);
+    rows.push_back(running[i].source = cache.open());
+  }
+  model.sources().encode(cache, prompts, rows);
 }
 
 /// The shortest rest first, so that what it does not need is the others'.
@@ -81,7 +99,8 @@ void Batcher::addPromptParts(int64_t budget) {
     size_t count = std::min(rest(&request), (left + others - 1) / others);
     request.firstFeed = feeds.size();
     request.numFeeds = 1;
-    feeds.push_back({request.rows[0], {request.prompt.tokens.data() + request.read, count}});
+    feeds.push_back(
+        {request.rows[0], {request.prompt.tokens.data() + request.read, count}, request.source});
     request.read += count;
     left -= count;
   }
@@ -93,7 +112,7 @@ void Batcher::collectFeeds() {
     request.firstFeed = feeds.size();
     for (size_t row = 0; row < request.next.size(); ++row)
       if (request.rows[row] >= 0)
-        feeds.push_back({request.rows[row], {&request.next[row], 1}});
+        feeds.push_back({request.rows[row], {&request.next[row], 1}, request.source});
     request.numFeeds = feeds.size() - request.firstFeed;
   }
   addPromptParts(limits.tokens - int64_t(feeds.size()));
@@ -165,6 +184,8 @@ bool Batcher::step() {
       return false;
     rowsInUse -= int64_t(request.rows.size());
     pagesInUse -= request.pages;
+    if (request.source >= 0)
+      cache.close(request.source);
     if (events.done)
       events.done(request.number, request.search->results(0));
     return true;

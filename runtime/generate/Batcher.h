@@ -44,8 +44,8 @@ public:
   Batcher(StepModel &model, LogitsProcessors &processors, const Stopping &stopping,
           BatchLimits limits, Events events);
 
-  /// The pages that a request may need. Throws Error when it has no token or needs more positions
-  /// than the model has.
+  /// The pages that a request may need. Throws Error when it has no token, or it or its source
+  /// needs more positions than the model has.
   static int64_t pagesFor(const StepModel &model, const GenerationConfig &config,
                           const Prompt &prompt, int64_t number);
 
@@ -61,6 +61,7 @@ private:
     Prompt prompt;
     std::unique_ptr<Search> search;
     int64_t pages;             // that it may need
+    int64_t source = -1;       // the cache's row that has it, if any
     std::vector<int64_t> rows; // of the cache, a row of the search each; -1: ended
     size_t read = 0;           // tokens of the prompt that the model has seen
     std::vector<int64_t> next; // of each row: the token that the model sees next
@@ -68,6 +69,7 @@ private:
   };
 
   void admit();
+  void encodeSources(size_t first);
   void collectFeeds();
   void addPromptParts(int64_t budget);
   /// Goes on with the scores behind a request's feeds.

@@ -73,8 +73,15 @@ int64_t GenerationConfig::maxLengthFor(int64_t promptLength,
   return result;
 }
 
+int64_t GenerationConfig::decoderStart() const {
+  if (!decoderStartTokenId && !bosTokenId)
+    fail("decoder_start_token_id: expected the token that sequences begin with, found none");
+  return decoderStartTokenId.value_or(bosTokenId.value_or(0));
+}
+
 int64_t GenerationConfig::fillToken() const {
-  return padTokenId.value_or(eosTokenId.empty() ? 0 : eosTokenId[0]);
+  bool isTaken = padTokenId && (numBeams == 1 || *padTokenId != 0);
+  return isTaken || eosTokenId.empty() ? padTokenId.value_or(0) : eosTokenId[0];
 }
 
 int64_t GenerationConfig::minTokensToKeep() const {

@@ -83,7 +83,8 @@ struct GenerationConfig {
   /// From the text of a generation_config.json. `name` is what messages call it.
   static GenerationConfig parse(const std::string &name, const std::string &text);
 
-  /// From the text of a config.json.
+  /// From the text of a config.json. Where an encoder-decoder's has no token to begin with, it has
+  /// been shortened: the tokens it does not have are then its family's.
   static GenerationConfig parseModelConfig(const std::string &name, const std::string &text);
 
   /// Sets a field by its name in generation_config.json, or "seed"; null leaves it as it is. Throws
@@ -100,7 +101,12 @@ struct GenerationConfig {
   /// for a token.
   int64_t maxLengthFor(int64_t promptLength, std::optional<int64_t> maxPositions = {}) const;
 
-  /// What fills rows that have ended: pad_token_id, the first eos_token_id, or 0.
+  /// What an encoder-decoder's sequences begin with: decoder_start_token_id, else bos_token_id.
+  /// Throws Error when there is neither.
+  int64_t decoderStart() const;
+
+  /// What fills rows that have ended: pad_token_id, the first eos_token_id, or 0. With beams a
+  /// pad_token_id of 0 is none, as for transformers.
   int64_t fillToken() const;
 
   /// Candidates that a warper leaves at least: with beams, one more than can end a sequence.

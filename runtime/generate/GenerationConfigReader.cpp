@@ -2,6 +2,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/Memory.h"
 #include "runtime/base/Path.h"
+#include "runtime/generate/FamilyTokens.h"
 #include "runtime/generate/GenerationConfig.h"
 
 #include <algorithm>
@@ -278,6 +279,14 @@ GenerationConfig GenerationConfig::parseModelConfig(const std::string &name,
   for (const auto &[field, value] : root.items())
     if (!value.is_null())
       fields[field] = value;
+  // transformers fails here: sequences could not begin.
+  if (!fields.contains("decoder_start_token_id") && !fields.contains("bos_token_id") &&
+      root.contains("model_type") && root["model_type"].is_string()) {
+    Json family = familyTokens(root["model_type"].get<std::string>());
+    for (const auto &[field, value] : family.items())
+      if (!root.contains(field) && !fields.contains(field))
+        fields[field] = value;
+  }
   GenerationConfig result;
   for (const auto &[field, value] : fields.items())
     read(result, name, field, value);

@@ -19,6 +19,16 @@ void Generator::limit(int64_t rows, int64_t tokens) {
   limits.tokens = tokens;
 }
 
+Prompt Generator::makePrompt(std::vector<int64_t> ids) const {
+  Prompt prompt;
+  prompt.source = std::move(ids);
+  if (model.sources().exist())
+    prompt.tokens = {processors.config().decoderStart()};
+  else
+    prompt.tokens = prompt.source;
+  return prompt;
+}
+
 /// The pages of as many prompts as may be in work at once, as far as there is memory. The cache's
 /// memory is taken where it is touched, so that it may have room for the longest sequences.
 int64_t Generator::pagesFor(std::span<const Prompt> prompts) const {

@@ -14,8 +14,8 @@
 
 namespace transformer::runtime {
 
-/// Continues prompts with a program that has the entry point `step`. What a prompt becomes does not
-/// depend on the others.
+/// Continues prompts with a program that has the entry point `step`; with an encoder-decoder the
+/// decoder's, about their sources. What a prompt becomes does not depend on the others.
 class Generator {
 public:
   /// `program` must outlive the object. `bytes` is needed with stop strings only. Throws Error when
@@ -23,7 +23,14 @@ public:
   Generator(Program &program, GenerationConfig config, TokenBytes bytes = {});
 
   std::optional<int64_t> maxPositions() const { return model.maxPositions(); }
-  int64_t vocabulary() const { return processors.vocabulary(); }
+  /// The tokens that a prompt may have.
+  int64_t promptVocabulary() const {
+    return model.sources().vocabulary().value_or(model.vocabulary());
+  }
+
+  /// A prompt that continues these tokens; with an encoder-decoder they are the source, and what is
+  /// continued is the token that the configuration begins with, without which it throws Error.
+  Prompt makePrompt(std::vector<int64_t> ids) const;
 
   /// Sequences and beams in work at once (default: all), and new tokens a call.
   void limit(int64_t rows, int64_t tokens);

@@ -16,13 +16,15 @@ constexpr int64_t usualNewTokens = 1024;
 
 struct Prompt {
   std::vector<int64_t> tokens; // that are continued: at least one; no padding
-  /// What encoder_repetition_penalty and encoder_no_repeat_ngram_size look at: the encoder's input,
-  /// for a decoder alone the prompt itself; empty where an encoder has no tokens.
+  /// The encoder's input, for a decoder alone the prompt itself; empty where an encoder has no
+  /// tokens. encoder_repetition_penalty and encoder_no_repeat_ngram_size look at it.
   std::vector<int64_t> source = {};
   /// Which random numbers it gets; of its own when none is given: its place among the prompts.
   std::optional<uint64_t> number = {};
   /// Fewer new tokens than the configuration says.
   std::optional<int64_t> maxNewTokens = {};
+  /// Of the source's tokens, where the model has positions: from 0 on if none are given.
+  std::vector<int64_t> sourcePositions = {};
 };
 
 /// The length, prompt included, at which a prompt's sequences end; see

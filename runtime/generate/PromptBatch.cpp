@@ -27,40 +27,85 @@ std::vector<int64_t> maskOf(const std::vector<int64_t> &ids, const GenerationCon
   return mask;
 }
 
+/// `[batch, length]` integers, not none.
+std::vector<int64_t> readIds(const std::string &name, const Tensor &tensor) {
+  if (tensor.shape().size() != 2 || tensor.count() == 0)
+    fail("{}: expected [batch, length], neither of them 0, found {}", name,
+         shapeText(tensor.shape()));
+  return integers(name, tensor);
+}
+
+/// The mask of ids `[batch, length]`, given or made.
+std::vector<int64_t> readMask(const TensorMap &inputs, const std::vector<int64_t> &ids,
+                              const std::vector<int64_t> &shape, const GenerationConfig &config) {
+  auto given = inputs.find("attention_mask");
+  if (given == inputs.end())
+    return maskOf(ids, config);
+  if (given->second.shape() != shape)
+    fail("attention_mask: expected {}, the shape of input_ids, found {}", shapeText(shape),
+         shapeText(given->second.shape()));
+  std::vector<int64_t> mask = integers("attention_mask", given->second);
+  for (int64_t at = 0; at < int64_t(mask.size()); ++at)
+    if (mask[size_t(at)] != 0 && mask[size_t(at)] != 1)
+      fail("attention_mask: row {}, column {}: expected 0 or 1, found {}", at / shape[1],
+           at % shape[1], mask[size_t(at)]);
+  return mask;
+}
+
 } // namespace
 
-PromptBatch::PromptBatch(TensorMap inputs, const GenerationConfig &config) {
+PromptBatch::PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource) {
   for (const auto &[name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask")
-      fail("unknown input \"{}\", expected input_ids, attention_mask (optional)",
-           printable(name, 60));
-  auto given = inputs.find("input_ids"), masked = inputs.find("attention_mask");
+    if (name != "input_ids" && name != "attention_mask" &&
+        !(hasSource && name == "decoder_input_ids"))
+      fail("unknown input \"{}\", expected input_ids, attention_mask (optional){}",
+           printable(name, 60), hasSource ? ", decoder_input_ids (optional)" : "");
+  auto given = inputs.find("input_ids");
   if (given == inputs.end())
     fail("missing input \"input_ids\"");
   const std::vector<int64_t> &shape = given->second.shape();
-  if (shape.size() != 2 || given->second.count() == 0)
-    fail("input_ids: expected [batch, length], neither of them 0, found {}", shapeText(shape));
-  if (masked != inputs.end() && masked->second.shape() != shape)
-    fail("attention_mask: expected {}, the shape of input_ids, found {}", shapeText(shape),
-         shapeText(masked->second.shape()));
-  ids = integers("input_ids", given->second);
+  ids = readIds("input_ids", given->second);
   length = shape[1];
-  std::vector<int64_t> mask =
-      masked == inputs.end() ? maskOf(ids, config) : integers("attention_mask", masked->second);
-  for (size_t row = 0; row < size_t(shape[0]); ++row) {
-    Prompt prompt;
-    for (size_t at = row * size_t(length); at < (row + 1) * size_t(length); ++at) {
-      if (mask[at] != 0 && mask[at] != 1)
-        fail("attention_mask: row {}, column {}: expected 0 or 1, found {}", row,
-             at - row * size_t(length), mask[at]);
-      if (mask[at])
-        prompt.tokens.push_back(ids[at]);
-    }
-    if (prompt.tokens.empty())
+  std::vector<int64_t> mask = readMask(inputs, ids, shape, config);
+  rows.resize(size_t(shape[0]));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    Prompt &prompt = rows[row];
+    for (int64_t column = 0; column < length; ++column)
+      if (size_t at = row * size_t(length) + size_t(column); mask[at]) {
+        prompt.source.push_back(ids[at]);
+        prompt.sourcePositions.push_back(column); // an encoder's positions count padding
+      }
+    if (prompt.source.empty())
       fail("attention_mask: row {}: expected a token, found only padding", row);
-    prompt.source = prompt.tokens;
-    rows.push_back(std::move(prompt));
+    prompt.tokens = prompt.source;
   }
+  if (hasSource)
+    readDecoderIds(inputs, config);
+}
+
+void PromptBatch::readDecoderIds(const TensorMap &inputs, const GenerationConfig &config) {
+  auto batch = int64_t(rows.size());
+  auto given = inputs.find("decoder_input_ids");
+  if (given == inputs.end()) {
+    ids.assign(rows.size(), config.decoderStart());
+    length = 1;
+  } else {
+    ids = readIds("decoder_input_ids", given->second);
+    length = given->second.shape()[1];
+    if (given->second.shape()[0] != batch)
+      fail("decoder_input_ids: expected {} rows, as many as input_ids has, found {}", batch,
+           given->second.shape()[0]);
+    // As transformers does it: in front of all rows, unless one begins with it.
+    int64_t start = config.decoderStart();
+    bool begun = false;
+    for (int64_t row = 0; row < batch; ++row)
+      begun |= ids[size_t(row * length)] == start;
+    for (int64_t row = 0; row < batch && !begun; ++row)
+      ids.insert(ids.begin() + row * (length + 1), start);
+    length += begun ? 0 : 1;
+  }
+  for (int64_t row = 0; row < batch; ++row)
+    rows[size_t(row)].tokens.assign(ids.begin() + row * length, ids.begin() + (row + 1) * length);
 }
 
 GenerationConfig PromptBatch::withNewTokens(GenerationConfig config,

@@ -16,8 +16,10 @@ namespace transformer::runtime {
 class PromptBatch {
 public:
   /// Checks names, types, shapes and the mask's values. Without a mask the pad token, if it ends no
-  /// sequence, is padding, as in transformers. Throws Error that names the input.
-  PromptBatch(TensorMap inputs, const GenerationConfig &config);
+  /// sequence, is padding, as in transformers. With `hasSource`, for an encoder-decoder, these are
+  /// the encoder's, and `decoder_input_ids`, `[batch, length]`, if given, is what sequences begin
+  /// with behind the decoder's start token. Throws Error that names the input.
+  PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource = false);
 
   /// Without their padding.
   std::span<const Prompt> prompts() const { return rows; }
@@ -27,11 +29,14 @@ public:
   GenerationConfig withNewTokens(GenerationConfig config,
                                  std::optional<int64_t> maxPositions) const;
 
-  /// Each row of `input_ids` as it was given, the new tokens behind it, and the fill token.
+  /// Each row of `input_ids` as it was given (of an encoder-decoder the decoder's row), the new
+  /// tokens behind it, and the fill token.
   Tensor sequences(const std::vector<std::vector<Hypothesis>> &results, int64_t fillToken) const;
 
 private:
-  std::vector<int64_t> ids; // [batch, length]
+  void readDecoderIds(const TensorMap &inputs, const GenerationConfig &config);
+
+  std::vector<int64_t> ids; // [batch, length], of what is continued
   int64_t length = 0;
   std::vector<Prompt> rows;
 };

@@ -2,8 +2,7 @@
 #include "runtime/generate/StepModel.h"
 
 #include "runtime/base/Error.h"
-
-#include <algorithm>
+#include "runtime/generate/TokenInputs.h"
 
 namespace transformer::runtime {
 namespace {
@@ -11,7 +10,8 @@ namespace {
 const EntryInfo &findStep(const Module &module) {
   if (const EntryInfo *entry = module.description().findEntry("step"))
     return *entry;
-  fail("{}: no entry point \"step\": expected a decoder with a language modelling head",
+  fail("{}: no entry point \"step\": expected a decoder or an encoder-decoder with a language "
+       "modelling head",
        module.path());
 }
 
@@ -25,10 +25,12 @@ int64_t vocabularyOf(const EntryInfo &entry) {
 } // namespace
 
 StepModel::StepModel(Program &program)
-    : program(program), entry(findStep(program.module())), numTokens(vocabularyOf(entry)) {}
+    : program(program), entry(findStep(program.module())), encoder(program),
+      prefix(entry.findInput("decoder_input_ids") ? "decoder_" : ""),
+      numTokens(vocabularyOf(entry)) {}
 
 std::optional<int64_t> StepModel::maxPositions() const {
-  const InputInfo *places = entry.findInput("position_ids");
+  const InputInfo *places = entry.findInput(prefix + "position_ids");
   if (!places || !places->range)
     return std::nullopt;
   return places->range->high;
@@ -52,31 +54,21 @@ PageCache StepModel::makeCache(int64_t numPages) const {
 }
 
 std::span<float> StepModel::step(PageCache &cache, std::span<const Feed> feeds) {
-  size_t longest = 0;
-  std::vector<int64_t> rows;
+  std::vector<int64_t> rows, starts, sourceRows;
+  std::vector<std::span<const int64_t>> tokens;
   for (const Feed &feed : feeds) {
-    longest = std::max(longest, feed.tokens.size());
     rows.push_back(feed.row);
-  }
-  std::vector<int64_t> shape{int64_t(feeds.size()), int64_t(longest)};
-  auto grid = [&] { return Tensor::zeros(DataType::I64, shape); };
-  Tensor ids = grid(), mask = grid(), places = grid();
-  for (size_t i = 0; i < feeds.size(); ++i) {
-    size_t at = i * longest;
-    for (size_t j = 0; j < feeds[i].tokens.size(); ++j) {
-      ids.data<int64_t>()[at + j] = feeds[i].tokens[j];
-      mask.data<int64_t>()[at + j] = 1;
-      places.data<int64_t>()[at + j] = cache.length(rows[i]) + int64_t(j);
-    }
-    cache.extend(rows[i], int64_t(feeds[i].tokens.size()));
+    starts.push_back(cache.length(feed.row));
+    tokens.push_back(feed.tokens);
+    sourceRows.push_back(feed.source);
+    cache.extend(feed.row, int64_t(feed.tokens.size()));
   }
   TensorMap inputs;
-  inputs.emplace("input_ids", std::move(ids));
-  inputs.emplace("attention_mask", std::move(mask));
-  if (entry.findInput("position_ids"))
-    inputs.emplace("position_ids", std::move(places));
+  addTokens(inputs, entry, prefix, tokens, starts);
   inputs.emplace("page_table", cache.table(rows));
   inputs.emplace("key_lengths", cache.lengths(rows));
+  if (encoder.exist())
+    Sources::addInputs(inputs, cache, sourceRows);
   logits = std::move(program.run(entry.name, std::move(inputs), &cache.state()).at("logits"));
   return {logits.data<float>(), size_t(logits.count())};
 }

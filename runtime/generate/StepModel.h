@@ -3,10 +3,11 @@
 #define TRANSFORMER_RUNTIME_STEPMODEL_H
 
 #include "runtime/execute/Program.h"
-#include "runtime/generate/PageCache.h"
+#include "runtime/generate/Sources.h"
 
 #include <optional>
 #include <span>
+#include <string>
 
 namespace transformer::runtime {
 
@@ -14,22 +15,26 @@ namespace transformer::runtime {
 struct Feed {
   int64_t row;
   std::span<const int64_t> tokens;
+  int64_t source = -1; // the row that has its source, of an encoder-decoder
 };
 
-/// A program's entry point `step`: adds tokens to sequences and scores what may follow.
+/// A program's entry point `step`, which adds tokens to sequences and scores what may follow, and
+/// what encodes an encoder-decoder's sources before.
 class StepModel {
 public:
   /// `program` must outlive the object. Throws Error when it has no such entry point.
   explicit StepModel(Program &program);
 
   int64_t vocabulary() const { return numTokens; }
-  /// None where the model has no limit.
+  /// That a sequence may have; none where the model has no limit.
   std::optional<int64_t> maxPositions() const;
 
   int64_t pagePositions() const;
   /// Of the keys and values of a page, all layers.
   int64_t pageBytes() const;
   PageCache makeCache(int64_t numPages) const;
+
+  const Sources &sources() const { return encoder; }
 
   /// The scores behind the last new token of each row, `[feeds, vocabulary]`. They may be
   /// overwritten, and live until the next call.
@@ -38,6 +43,8 @@ public:
 private:
   Program &program;
   const EntryInfo &entry;
+  Sources encoder;
+  std::string prefix; // of the names of inputs that are about the sequences
   int64_t numTokens;
   Tensor logits;
 };

@@ -27,14 +27,16 @@ double median(std::vector<double> times) {
 GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, int repeat) {
   GenerationConfig config; // no token ends a sequence
   config.maxNewTokens = *std::max_element(load.newTokens.begin(), load.newTokens.end());
+  config.decoderStartTokenId = 0;
   Generator generator(program, config);
   generator.limit(load.rows, load.tokens);
   Random random;
   std::vector<Prompt> prompts;
   for (size_t i = 0; i < load.lengths.size(); ++i) {
-    Prompt prompt;
+    std::vector<int64_t> ids;
     for (int64_t j = 0; j < load.lengths[i]; ++j)
-      prompt.tokens.push_back(random.below(generator.vocabulary()));
+      ids.push_back(random.below(generator.promptVocabulary()));
+    Prompt prompt = generator.makePrompt(std::move(ids));
     prompt.maxNewTokens = load.newTokens[std::min(i, load.newTokens.size() - 1)];
     prompts.push_back(std::move(prompt));
   }

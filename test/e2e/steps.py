@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The entry point `step` of decoder families: prompts at once, in parts, token by token, alone and in
-a batch give the same bits, and what `forward` gives for the whole sequence."""
+a batch give the same bits, and what `forward` gives for the whole sequence. Of encoder-decoders with
+sources that `encode` has put into the cache, together or one after the other."""
 
 import argparse
 import json
@@ -11,61 +12,94 @@ from pathlib import Path
 
 import numpy as np
 from harness import GOLDEN, Report, compile_program, execute
+from longer import is_encoder_decoder, longer
 from safetensors.numpy import load_file, save_file
 
-PAGE = 64  # positions; models/Cache.cpp
+PAGE = 64  # positions; models/DecoderEntry.cpp
 LENGTHS = (150, 1, 70, 64)
+SOURCES = (64, 130, 1, 77)
+
+
+def padded(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and their mask."""
+    counts = np.array([len(ids) for ids in rows])
+    grid, columns = np.zeros((len(rows), counts.max()), np.int64), np.arange(counts.max())
+    for to, ids in zip(grid, rows):
+        to[: len(ids)] = ids
+    return grid, (columns < counts[:, None]).astype(np.int64)
 
 
 @dataclass
-class Session:
-    """A program's cache from call to call, and which of its pages each sequence has."""
+class Model:
+    """A program, its weights, and what its sequences are about: nothing, or a source each."""
 
     program: Path
     weights: Path
     folder: Path
-    tables: np.ndarray
+    takes_positions: bool
+    tables: np.ndarray  # the pages of each sequence, then of each source
+    sources: list[np.ndarray]
+
+    def __post_init__(self) -> None:
+        self.prefix = "decoder_" if self.sources else ""
+
+    def run(self, entry: str, inputs: dict[str, np.ndarray], *options: object) -> dict[str, np.ndarray]:
+        names = [self.folder / name for name in ("in.safetensors", "out.safetensors")]
+        save_file(inputs, names[0])
+        out = [] if entry == "encode" else ["-o", names[1]]
+        done = execute([self.program, "run", "--entry", entry, "-w", self.weights, "-i", names[0], *out, *options])
+        if done.code != 0:
+            raise RuntimeError(f"{entry}: exit code {done.code}: {done.complaint()}")
+        return load_file(names[1]) if out else {}
+
+    def forward(self, row: int, ids: np.ndarray) -> np.ndarray:
+        inputs = {self.prefix + "input_ids": ids[None]}
+        if self.sources:
+            inputs["input_ids"] = self.sources[row][None]
+        return self.run("forward", inputs)["logits"][0]
+
+
+@dataclass
+class Session:
+    """A model's cache from call to call."""
+
+    model: Model
+    encode_at_once: bool = True
     lengths: np.ndarray = field(init=False)
     started: bool = False
 
     def __post_init__(self) -> None:
-        self.lengths = np.zeros(len(self.tables), np.int64)
+        count = len(self.model.sources)
+        self.lengths = np.zeros(len(self.model.tables) - count, np.int64)
+        everyone = range(count)
+        for rows in [everyone] if self.encode_at_once and count else [[row] for row in reversed(everyone)]:
+            ids, mask = padded([self.model.sources[row] for row in rows])
+            table, lengths = self.sources_of(rows)
+            self.run("encode", {"input_ids": ids, "attention_mask": mask, "page_table": table, "key_lengths": lengths})
+
+    def sources_of(self, rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        lengths = np.array([len(self.model.sources[row]) for row in rows])
+        return self.model.tables[[len(self.lengths) + row for row in rows]], lengths
+
+    def run(self, entry: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        state, pages = self.model.folder / "state.safetensors", self.model.tables.max() + 1
+        start = ["--state-in", state] if self.started else ["--size", f"pages={pages}"]
+        self.started = True
+        return self.model.run(entry, inputs, "--state-out", state, *start)
 
     def step(self, rows: list[int], new: list[np.ndarray]) -> np.ndarray:
         """Logits `[rows, vocabulary]` behind new tokens of some of the sequences."""
-        counts = np.array([len(ids) for ids in new])
-        grid, columns = np.zeros((len(rows), counts.max()), np.int64), np.arange(counts.max())
-        for to, ids in zip(grid, new):
-            to[: len(ids)] = ids
-        positions = self.lengths[rows, None] + columns
-        self.lengths[rows] += counts
-        inputs = {
-            "input_ids": grid,
-            "attention_mask": (columns < counts[:, None]).astype(np.int64),
-            "page_table": self.tables[rows],
-            "key_lengths": self.lengths[rows],
-        }
-        if self.takes_positions:
-            inputs["position_ids"] = positions
-        names = [self.folder / name for name in ("in.safetensors", "out.safetensors", "state.safetensors")]
-        save_file(inputs, names[0])
-        start = ["--state-in", names[2]] if self.started else ["--size", f"pages={self.tables.max() + 1}"]
-        command = [self.program, "run", "--entry", "step", "-w", self.weights, "-i", names[0], "-o", names[1], "--state-out", names[2]]
-        done = execute([*command, *start])
-        if done.code != 0:
-            raise RuntimeError(f"step: exit code {done.code}: {done.complaint()}")
-        self.started = True
-        return load_file(names[1])["logits"]
-
-    takes_positions: bool = True
-
-
-def forward(program: Path, weights: Path, folder: Path, ids: np.ndarray) -> np.ndarray:
-    save_file({"input_ids": ids[None]}, folder / "in.safetensors")
-    done = execute([program, "run", "-w", weights, "-i", folder / "in.safetensors", "-o", folder / "out.safetensors"])
-    if done.code != 0:
-        raise RuntimeError(f"forward: exit code {done.code}: {done.complaint()}")
-    return load_file(folder / "out.safetensors")["logits"][0]
+        ids, mask = padded(new)
+        positions = np.minimum(self.lengths[rows, None] + np.arange(ids.shape[1]), max(LENGTHS) - 1)
+        self.lengths[rows] += mask.sum(axis=1)
+        prefix = self.model.prefix
+        inputs = {prefix + "input_ids": ids, prefix + "attention_mask": mask}
+        inputs |= {"page_table": self.model.tables[rows], "key_lengths": self.lengths[rows]}
+        if self.model.sources:
+            inputs["source_page_table"], inputs["source_lengths"] = self.sources_of(rows)
+        if self.model.takes_positions:
+            inputs[prefix + "position_ids"] = positions
+        return self.run("step", inputs)["logits"]
 
 
 def problem(case: Path, program: Path, folder: Path) -> str | None:
@@ -75,21 +109,20 @@ def problem(case: Path, program: Path, folder: Path) -> str | None:
     limited = config["model_type"] in ("gpt2", "openai-gpt", "gptj", "opt")
     lengths = [min(n, limit) if limited else n for n in LENGTHS]
     prompts = [random.integers(0, config["vocab_size"], n) for n in lengths]
-    pages = -(-max(lengths) // PAGE)
-    tables = random.permutation(len(prompts) * pages).reshape(len(prompts), pages).astype(np.int64)
+    sources = [random.integers(0, config["vocab_size"], n) for n in SOURCES] if is_encoder_decoder(case) else []
+    count, pages = len(prompts) + len(sources), -(-max(lengths) // PAGE)
+    tables = random.permutation(count * pages).reshape(count, pages).astype(np.int64)
     everyone = list(range(len(prompts)))
+    model = Model(program, case, folder, config["model_type"] not in ("bloom", "t5"), tables, sources)
 
-    def session() -> Session:
-        return Session(program, case, folder, tables, takes_positions=config["model_type"] != "bloom")
-
-    whole = session().step(everyone, prompts)
+    whole = Session(model).step(everyone, prompts)
     for b in everyone:
-        want = forward(program, case, folder, prompts[b])[-1]
+        want = model.forward(b, prompts[b])[-1]
         error, size = np.abs(whole[b] - want).max(), np.abs(want).max()
         if error > 2e-5 * size:
             return f"sequence {b}: step differs from forward by {error:.2e}, largest logit {size:.2e}"
     # Token by token behind a first part, in a batch that gets smaller.
-    one = session()
+    one = Session(model, encode_at_once=False)
     first = [max(1, n - 3) for n in lengths]
     logits = dict(zip(everyone, one.step(everyone, [p[:n] for p, n in zip(prompts, first)])))
     while left := [b for b in everyone if one.lengths[b] < lengths[b]]:
@@ -98,7 +131,7 @@ def problem(case: Path, program: Path, folder: Path) -> str | None:
         if not np.array_equal(logits[b], whole[b]):
             return f"sequence {b}: token by token differs by {np.abs(logits[b] - whole[b]).max():.2e}"
     # In parts, alone, others in between.
-    parts = session()
+    parts = Session(model)
     for size in (13, 51, 1, 64, 30):
         for b in reversed(everyone):
             part = prompts[b][parts.lengths[b] : parts.lengths[b] + size]
@@ -120,13 +153,13 @@ def main() -> int:
     report = Report()
     for name in options.cases:
         with tempfile.TemporaryDirectory() as scratch:
-            program = Path(scratch) / "program"
+            program, case = Path(scratch) / "program", GOLDEN / name
             try:
+                if is_encoder_decoder(case):
+                    case = longer(case, Path(scratch) / "checkpoint")
                 arch = ["--arch", options.arch] if options.arch else []
-                compile_program(
-                    options.compile, GOLDEN / name, program, *arch, "--weights-dtype", options.weights_dtype
-                )
-                reason = problem(GOLDEN / name, program, Path(scratch))
+                compile_program(options.compile, case, program, *arch, "--weights-dtype", options.weights_dtype)
+                reason = problem(case, program, Path(scratch))
             except RuntimeError as error:
                 reason = str(error)
             report.add(f"steps/{name}", reason)

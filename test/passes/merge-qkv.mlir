@@ -123,3 +123,26 @@ func.func @rotated(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %table: te
       : tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x8xf32>
   return %a : tensor<?x8xf32>
 }
+
+// A cache: its keys and values, and the queries of their own rows. Queries to a source are others'.
+// CHECK-LABEL: @cache(
+// CHECK: %[[W:.*]] = tensor.concat dim(0) %[[WQ:.*]], %[[WK:.*]], %[[WV:.*]] : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<12x8xf32>
+// CHECK-NEXT: %[[QKV:.*]] = transformer.linear %{{.*}}, %[[W]]
+// CHECK-NEXT: %[[S:.*]]:3 = transformer.split %[[QKV]]
+// CHECK-NEXT: %[[C:.*]] = transformer.append_pages %[[S]]#1, %[[S]]#2,
+// CHECK-NEXT: %[[A:.*]] = transformer.paged_attention %[[S]]#0, %[[C]]
+// CHECK-NEXT: %[[Q:.*]] = transformer.linear %[[A]],
+// CHECK-NEXT: transformer.paged_attention %[[Q]], %[[C]]
+func.func @cache(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %pages: tensor<?x?xi64>, %lengths: tensor<?xi64>, %source: tensor<?x?xi64>, %sourceLengths: tensor<?xi64>, %c: tensor<?x128x4xf32>, %wq: tensor<4x8xf32>, %wk: tensor<4x8xf32>, %wv: tensor<4x8xf32>, %wo: tensor<4x4xf32>) -> (tensor<?x4xf32>, tensor<?x128x4xf32>) {
+  %q = transformer.linear %x, %wq out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %k = transformer.linear %x, %wk out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %v = transformer.linear %x, %wv out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+  %c1 = transformer.append_pages %k, %v, %c sequences(%seq) pages(%pages : tensor<?x?xi64>, %lengths : tensor<?xi64>)
+      {num_heads = 2 : i64} : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x128x4xf32>
+  %a = transformer.paged_attention %q, %c1 sequences(%seq) pages(%pages : tensor<?x?xi64>, %lengths : tensor<?xi64>)
+      options<causal> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x128x4xf32> -> tensor<?x4xf32>
+  %q2 = transformer.linear %a, %wo out_in : tensor<?x4xf32>, tensor<4x4xf32> -> tensor<?x4xf32>
+  %a2 = transformer.paged_attention %q2, %c1 sequences(%seq) pages(%source : tensor<?x?xi64>, %sourceLengths : tensor<?xi64>)
+      {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x4xf32>, tensor<?x128x4xf32> -> tensor<?x4xf32>
+  return %a2, %c1 : tensor<?x4xf32>, tensor<?x128x4xf32>
+}

@@ -65,6 +65,11 @@ TEST(GenerationConfig, ReadsEveryField) {
   EXPECT_EQ(config.forcedEosTokenId, (std::vector<int64_t>{2, 4}));
   EXPECT_EQ(config.eosTokenId, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(config.fillToken(), 1);
+  config.padTokenId = 0;
+  EXPECT_EQ(config.fillToken(), 2); // with beams
+  config.numBeams = 1;
+  EXPECT_EQ(config.fillToken(), 0);
+  config.numBeams = 4;
   EXPECT_EQ(config.minTokensToKeep(), 3);
   EXPECT_EQ(config.bosTokenId, 0);
   EXPECT_EQ(config.decoderStartTokenId, 2);
@@ -98,6 +103,24 @@ TEST(GenerationConfig, FallsBackToTheModelsConfig) {
   config = GenerationConfig::open(folder.path());
   EXPECT_EQ(config.numBeams, 2);
   EXPECT_TRUE(config.eosTokenId.empty());
+}
+
+TEST(GenerationConfig, WhatAnEncoderDecoderBeginsWith) {
+  auto read = [](const char *text) { return GenerationConfig::parseModelConfig("c.json", text); };
+  EXPECT_EQ(parse(R"({"decoder_start_token_id": 4, "bos_token_id": 3})").decoderStart(), 4);
+  EXPECT_EQ(parse(R"({"bos_token_id": 3})").decoderStart(), 3);
+  expectContains(errorOf([] { parse("{}").decoderStart(); }), {"decoder_start_token_id"});
+  // A file without either is one that has been shortened, but for what it says.
+  GenerationConfig config =
+      read(R"({"model_type": "bart", "pad_token_id": 5, "eos_token_id": null})");
+  EXPECT_EQ(config.decoderStart(), 2);
+  EXPECT_EQ(config.forcedEosTokenId, std::vector<int64_t>{2});
+  EXPECT_EQ(config.padTokenId, 5);
+  EXPECT_TRUE(config.eosTokenId.empty());
+  EXPECT_EQ(read(R"({"model_type": "mbart"})").decoderStart(), 0);
+  EXPECT_EQ(read(R"({"model_type": "t5"})").eosTokenId, std::vector<int64_t>{1});
+  EXPECT_TRUE(read(R"({"model_type": "mbart", "bos_token_id": 0})").eosTokenId.empty());
+  EXPECT_TRUE(read(R"({"model_type": "llama"})").eosTokenId.empty());
 }
 
 TEST(GenerationConfig, OptionsComeAfterFiles) {

@@ -1,0 +1,36 @@
+"""Golden cases of encoder-decoders with room for sequences of several pages, and tokens to begin them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+POSITIONS = 160
+TOKENS = {
+    "marian": {"decoder_start_token_id": 30, "pad_token_id": 30},  # the golden case's is none of its vocabulary
+    "t5": {"decoder_start_token_id": 0},  # as in all checkpoints; transformers has no default
+}
+
+
+def is_encoder_decoder(case: Path) -> bool:
+    config = json.loads((case / "config.json").read_text())
+    return any(name.endswith(("ForConditionalGeneration", "MTModel")) for name in config.get("architectures", []))
+
+
+def longer(case: Path, folder: Path) -> Path:
+    """A copy of the case in a new folder; its tables of positions are continued at random."""
+    folder.mkdir()
+    config = json.loads((case / "config.json").read_text())
+    added = POSITIONS - config.get("max_position_embeddings", POSITIONS)
+    if added:
+        config["max_position_embeddings"] = POSITIONS
+    (folder / "config.json").write_text(json.dumps(config | TOKENS.get(config["model_type"], {})))
+    random = np.random.default_rng(5)
+    tensors = load_file(case / "model.safetensors")
+    for name in sorted(tensors):
+        if name.endswith(".embed_positions.weight"):
+            rows = random.normal(0, 0.6, (added, tensors[name].shape[1]))
+            tensors[name] = np.concatenate([tensors[name], rows.astype(tensors[name].dtype)])
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
