@@ -4,21 +4,22 @@
 namespace transformer::runtime {
 namespace {
 
-constexpr int none = -1;
+constexpr int noToken = -1;
 
-struct Tokens {
+struct Family {
   const char *modelType;
   int bos, eos, pad, decoderStart, forcedEos;
 };
 
-constexpr Tokens families[] = {
+constexpr Family families[] = {
     {"bart", 0, 2, 1, 2, 2},
-    {"mbart", 0, 2, 1, none, 2},
-    {"marian", none, 0, 58100, 58100, 0},
-    {"pegasus", none, 1, 0, 0, 1},
+    {"mbart", 0, 2, 1, noToken, 2},
+    {"marian", noToken, 0, 58100, 58100, 0},
+    {"pegasus", noToken, 1, 0, 0, 1},
     {"blenderbot", 1, 2, 0, 1, 2},
     {"blenderbot-small", 1, 2, 0, 1, 2},
-    {"t5", none, 1, 0, 0, none}, // transformers has no start; all checkpoints begin with padding
+    // transformers has no start; all checkpoints begin with padding.
+    {"t5", noToken, 1, 0, 0, noToken},
 };
 
 } // namespace
@@ -26,16 +27,16 @@ constexpr Tokens families[] = {
 Json familyTokens(const std::string &modelType) {
   Json result = Json::object();
   auto add = [&](const char *field, int token) {
-    if (token != none)
+    if (token != noToken)
       result[field] = token;
   };
-  for (const Tokens &tokens : families)
-    if (modelType == tokens.modelType) {
-      add("bos_token_id", tokens.bos);
-      add("eos_token_id", tokens.eos);
-      add("pad_token_id", tokens.pad);
-      add("decoder_start_token_id", tokens.decoderStart);
-      add("forced_eos_token_id", tokens.forcedEos);
+  for (const Family &family : families)
+    if (modelType == family.modelType) {
+      add("bos_token_id", family.bos);
+      add("eos_token_id", family.eos);
+      add("pad_token_id", family.pad);
+      add("decoder_start_token_id", family.decoderStart);
+      add("forced_eos_token_id", family.forcedEos);
     }
   return result;
 }

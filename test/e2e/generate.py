@@ -30,14 +30,20 @@ LENGTHS, NEW = (5, 1, 70, 64), 72
 
 
 def words(options: dict[str, object]) -> list[str]:
-    return [word for name, value in options.items() for word in ("--" + name.replace("_", "-"), str(value))]
+    """On a command line; true is a flag."""
+    flags = {name: "--" + name.replace("_", "-") for name in options}
+    return [word for name, value in options.items() for word in ([flags[name]] if value is True else [flags[name], str(value)])]
 
 
 class Case:
     """A golden case's program, and what transformers says of the model in float64."""
 
-    def __init__(self, name: str, compiler: Path, folder: Path, answers: Answers) -> None:
-        self.name, self.source, self.folder, self.program = name, GOLDEN / name, folder, folder / "program"
+    loader = "AutoModelForCausalLM"
+    tokens: dict[str, object] = {}  # that a generation_config.json must have
+    pads_left = True
+
+    def __init__(self, name: str, compiler: Path, folder: Path, answers: Answers, source: Path | None = None) -> None:
+        self.name, self.source, self.folder, self.program = name, source or GOLDEN / name, folder, folder / "program"
         self.answers, self.model = answers, None
         compile_program(compiler, self.source, self.program)
         config = answers.get(f"{name}, config", name, self.settings)
@@ -52,8 +58,13 @@ class Case:
         if self.model is None:
             transformers.logging.set_verbosity_error()
             transformers.logging.disable_progress_bar()
-            self.model = transformers.AutoModelForCausalLM.from_pretrained(self.source, dtype=torch.float64).eval()
+            loader = getattr(transformers, self.loader)
+            self.model = loader.from_pretrained(self.source, dtype=torch.float64).eval()
         return self.model
+
+    def begin(self, inputs: dict[str, np.ndarray]) -> int:
+        """The column of sequences where what is new begins."""
+        return inputs["input_ids"].shape[1]
 
     def settings(self) -> dict[str, object]:
         """Of transformers' configuration, defaults and all."""
@@ -64,36 +75,41 @@ class Case:
         limit = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 10**6
         return {"family": config.model_type, "vocabulary": config.vocab_size, "fill": fill, "limit": limit}
 
-    def generate(self, ids: np.ndarray, mask: np.ndarray | None, options: dict[str, object]) -> np.ndarray:
+    def generate(self, inputs: dict[str, np.ndarray], options: dict[str, object]) -> np.ndarray:
         files = [self.folder / "in.safetensors", self.folder / "out.safetensors"]
-        save_file({"input_ids": ids} | ({} if mask is None else {"attention_mask": mask}), files[0])
+        save_file(inputs, files[0])
         command = [self.program, "generate", "-w", self.source, "-i", files[0], "-o", files[1]]
-        done = execute([*command, "--max-new-tokens", str(self.new), *words(options)])
+        length = [] if self.new is None else ["--max-new-tokens", str(self.new)]
+        done = execute([*command, *length, *words(options)])
         if done.code != 0:
             raise RuntimeError(f"exit code {done.code}: {done.complaint()}")
         return load_file(files[1])["sequences"]
 
-    def expected(self, ids: np.ndarray, mask: np.ndarray, options: dict[str, object]) -> np.ndarray:
-        asked = [ids.tolist(), mask.tolist(), self.new, options]
+    def expected(self, inputs: dict[str, np.ndarray], options: dict[str, object]) -> np.ndarray:
+        asked = [*(tensor.tolist() for tensor in inputs.values()), self.new, options]
         return np.array(self.answers.get(f"{self.name}, {json.dumps(options)}", asked,
-                                         lambda: self.ask(ids, mask, options)))  # fmt: skip
+                                         lambda: self.ask(inputs, options)))  # fmt: skip
 
-    def ask(self, ids: np.ndarray, mask: np.ndarray, options: dict[str, object]) -> list[list[int]]:
+    def ask(self, inputs: dict[str, np.ndarray], options: dict[str, object]) -> list[list[int]]:
         import torch
 
+        tensors = {name: torch.from_numpy(tensor) for name, tensor in inputs.items()}
+        length = {} if self.new is None else {"max_new_tokens": self.new}
+        settings = length | {"pad_token_id": self.fill} | options
         with torch.no_grad():
-            return self.load().generate(
-                torch.from_numpy(ids), attention_mask=torch.from_numpy(mask), max_new_tokens=self.new,
-                pad_token_id=self.fill, **options,
-            ).tolist()  # fmt: skip
+            return self.load().generate(**tensors, **settings).tolist()
+
+    def problem(self, inputs: dict[str, np.ndarray], options: dict[str, object]) -> str | None:
+        return differs(self.generate(inputs, options), self.expected(inputs, options))
 
 
-def left_padded(prompts: list[np.ndarray], fill: int) -> tuple[np.ndarray, np.ndarray]:
+def padded(prompts: list[np.ndarray], fill: int, left: bool = True) -> dict[str, np.ndarray]:
     longest = max(map(len, prompts))
     ids, mask = np.full((len(prompts), longest), fill), np.zeros((len(prompts), longest), np.int64)
     for row, prompt in enumerate(prompts):
-        ids[row, longest - len(prompt) :], mask[row, longest - len(prompt) :] = prompt, 1
-    return ids, mask
+        place = slice(longest - len(prompt), None) if left else slice(len(prompt))
+        ids[row, place], mask[row, place] = prompt, 1
+    return {"input_ids": ids, "attention_mask": mask}
 
 
 def differs(found: np.ndarray, expected: np.ndarray) -> str | None:
@@ -115,12 +131,9 @@ def check(case: Case, name: str, report: Report) -> None:
         batches = [[prompt] for prompt in prompts] if alone else [prompts]
         problem = None
         for batch in batches:
-            ids, mask = left_padded(batch, case.fill)
-            problem = problem or differs(case.generate(ids, mask, options), case.expected(ids, mask, options))
+            problem = problem or case.problem(padded(batch, case.fill), options)
         report.add(f"{name}, {search}", problem)
-    sampled = {"do_sample": None, "temperature": 1.5, "top_k": 20, "seed": 5}
-    options = [word for word in words(sampled) if word != "None"]
-    report.add(f"{name}, samples of a batch", samples(case, prompts, options))
+    report.add(f"{name}, samples of a batch", samples(case, prompts))
 
 
 def character_tokenizer(case: Case) -> Tokenizer:
@@ -134,8 +147,8 @@ def text_problem(case: Case) -> str | None:
     """--prompt with a tokenizer of single characters, with options and with generation_config.json."""
     tokenizer = character_tokenizer(case)
     prompt = tokenizer.decode(list(range(3, 9)))
-    ids = np.array([tokenizer.encode(prompt).ids])
-    expected = tokenizer.decode(case.expected(ids, np.ones_like(ids), {})[0, ids.shape[1] :])
+    inputs = padded([np.array(tokenizer.encode(prompt).ids)], case.fill)
+    expected = tokenizer.decode(case.expected(inputs, {})[0, case.begin(inputs) :])
     command = [case.program, "generate", "-w", case.source, "--tokenizer", case.folder / "tokenizer.json"]
     done = execute([*command, "--prompt", prompt, "--max-new-tokens", str(case.new)])
     if done.code != 0 or done.stdout != expected + "\n":
@@ -145,7 +158,7 @@ def text_problem(case: Case) -> str | None:
     # All from the weights' folder.
     stop = expected[4:6]
     shutil.copy(case.source / "model.safetensors", case.folder)
-    settings = {"max_new_tokens": case.new, "stop_strings": [stop]}
+    settings = {"max_new_tokens": case.new, "stop_strings": [stop]} | case.tokens
     (case.folder / "generation_config.json").write_text(json.dumps(settings))
     done = execute([case.program, "generate", "-w", case.folder, "--prompt", prompt])
     if done.code != 0 or done.stdout != expected[: expected.index(stop)] + "\n":
@@ -189,21 +202,17 @@ def bench_problem(case: Case) -> str | None:
     return None
 
 
-def samples(case: Case, prompts: list[np.ndarray], options: list[str]) -> str | None:
+def samples(case: Case, prompts: list[np.ndarray]) -> str | None:
     """A row's draws are those it has in any other batch where it has the same place."""
-    files = [case.folder / "in.safetensors", case.folder / "out.safetensors"]
+    options = {"do_sample": True, "temperature": 1.5, "top_k": 20, "seed": 5}
     found = []
     for batch in (prompts, prompts[:2], prompts[:2]):
-        ids, mask = left_padded(batch, case.fill)
-        save_file({"input_ids": ids, "attention_mask": mask}, files[0])
-        command = [case.program, "generate", "-w", case.source, "-i", files[0], "-o", files[1]]
-        done = execute([*command, "--max-new-tokens", str(case.new), *options])
-        if done.code != 0:
-            return f"exit code {done.code}: {done.complaint()}"
-        found.append([row[ids.shape[1] :] for row in load_file(files[1])["sequences"]])
+        inputs = padded(batch, case.fill, case.pads_left)
+        found.append(case.generate(inputs, options)[:, case.begin(inputs) :])
     if any(differs(found[1][row][None], found[2][row][None]) for row in range(2)):
         return "two runs with one seed differ"
-    if any(differs(found[1][row][None], found[0][row][None, : len(found[1][row])]) for row in range(2)):
+    columns = min(batch.shape[1] for batch in found)
+    if differs(found[1][:, :columns], found[0][:2, :columns]):
         return "a row's draws depend on the batch"
     if len({tuple(row[:8]) for row in found[0]}) != len(prompts):
         return "rows have the same draws"
