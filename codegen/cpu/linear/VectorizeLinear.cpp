@@ -100,13 +100,13 @@ private:
   /// A loop over the words of the group, from what x says; then its scale. In a tall tile also a
   /// loop over the weights of a word: LLVM's scheduler would unpack all of them first, and spill.
   void addGroup(MutableArrayRef<Value> parts) {
-    constexpr size_t few = 2;
+    constexpr int64_t few = 2;
     int64_t last = format.places() - 2;
     Sums sums;
     for (int64_t i = 0; i < rows; ++i)
       sums.append(numPanels, factor(i, zero, index(last + 1)));
     sums = loop(format.words(), sums, [&](Value word, Sums &inside) {
-      if (inside.size() > few)
+      if (rows > few)
         inside = loop(last, inside, [&](Value u, Sums &of) { addWeight(of, word, u); });
       else
         for (int64_t u = 0; u < last; ++u)
