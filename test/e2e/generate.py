@@ -174,7 +174,8 @@ def lines_problem(case: Case) -> str | None:
     lines = [tokenizer.decode(prompt.tolist()) for prompt in prompts]
     expected = []
     for prompt, line in zip(prompts, lines):
-        sequence = case.expected(prompt[None], np.ones_like(prompt)[None], {})[0, len(prompt) :].tolist()
+        inputs = {"input_ids": prompt[None], "attention_mask": np.ones_like(prompt)[None]}
+        sequence = case.expected(inputs, {})[0, len(prompt) :].tolist()
         expected.append({"prompt": line, "sequences": [tokenizer.decode(sequence)]})
     (case.folder / "prompts.txt").write_text("\n".join(lines) + "\n")
     for options in ([], ["--batch-size", "2"], ["--batch-size", "3", "--batch-tokens", "4"]):
