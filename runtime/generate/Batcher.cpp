@@ -52,8 +52,10 @@ int64_t Batcher::add(Prompt prompt) {
          limits.pages);
   if (!prompt.number)
     prompt.number = uint64_t(number);
-  waiting.push_back(
-      {.number = number, .prompt = std::move(prompt), .search = nullptr, .pages = pages});
+  Request &request = waiting.emplace_back();
+  request.number = number;
+  request.prompt = std::move(prompt);
+  request.pages = pages;
   return numRequests++;
 }
 

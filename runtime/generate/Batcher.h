@@ -57,10 +57,10 @@ public:
 
 private:
   struct Request {
-    int64_t number;
+    int64_t number = 0;
     Prompt prompt;
     std::unique_ptr<Search> search;
-    int64_t pages;             // that it may need
+    int64_t pages = 0;         // that it may need
     int64_t source = -1;       // the cache's row that has it, if any
     std::vector<int64_t> rows; // of the cache, a row of the search each; -1: ended
     size_t read = 0;           // tokens of the prompt that the model has seen
