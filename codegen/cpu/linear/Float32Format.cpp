@@ -13,6 +13,9 @@ struct Float32Format : LinearFormat {
   int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
   int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
 
+  /// A row alone waits for memory: four streams bring more than one.
+  int64_t tilePanels(cpu::TargetAttr) const override { return 4; }
+
   int64_t products() const override { return 1; }
   ArrayRef<LinearTerm> terms() const override {
     static const LinearTerm product = {

@@ -119,8 +119,10 @@ private:
   /// Panels of a task: few, so that threads end together, but enough for a task
   /// to be long beside what handing it out costs.
   int64_t panelBlock(linalg::GenericOp contraction) const {
-    return llvm::alignTo(llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction)),
-                         formatOf(contraction).tilePanels(target));
+    int64_t panels = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
+    if (hasFewRows(contraction))
+      return llvm::alignTo(panels, formatOf(contraction).tilePanels(target));
+    return panels;
   }
   static int64_t panelBytes(linalg::GenericOp contraction) {
     auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
