@@ -2,22 +2,18 @@
 #ifndef TRANSFORMER_RUNTIME_BATCHOPTIONS_H
 #define TRANSFORMER_RUNTIME_BATCHOPTIONS_H
 
-#include <CLI/CLI.hpp>
+#include "runtime/generate/Batcher.h"
 
-#include <cstdint>
+#include <CLI/CLI.hpp>
 
 namespace transformer::runtime {
 
-/// --batch-size and --batch-tokens; see BatchLimits.
-struct BatchOptions {
-  int64_t rows = 16, tokens = 512;
-};
-
-inline void addBatchOptions(CLI::App &app, BatchOptions &options) {
-  app.add_option("--batch-size", options.rows, "Sequences and beams in work at once")
+/// --batch-size and --batch-tokens.
+inline void addBatchOptions(CLI::App &app, BatchLimits &limits) {
+  app.add_option("--batch-size", limits.rows, "Sequences and beams in work at once")
       ->capture_default_str()
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
-  app.add_option("--batch-tokens", options.tokens,
+  app.add_option("--batch-tokens", limits.tokens,
                  "New tokens at once: longer prompts are read in parts, beside which others go on")
       ->capture_default_str()
       ->check(CLI::Range(int64_t(1), int64_t(1) << 24));

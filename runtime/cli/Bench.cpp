@@ -20,7 +20,7 @@ struct BenchOptions {
   std::string shape, entry = "forward", jsonPath;
   std::vector<int64_t> lengths, newTokens;
   std::vector<std::string> inputs;
-  BatchOptions batch;
+  BatchLimits batch;
   int repeat = 10;
   bool json = false;
   StateOptions state;
@@ -56,9 +56,8 @@ void runGeneration(const Session &session, const BenchOptions &options,
   if (!options.inputs.empty() || options.entry != "forward")
     fail("--new-tokens goes with --shape or --lengths, not with --inputs or --entry");
   Program program = session.openProgram();
-  GenerationTimes times = benchGeneration(
-      program, {lengths, options.newTokens, options.batch.rows, options.batch.tokens},
-      options.repeat);
+  GenerationTimes times =
+      benchGeneration(program, {lengths, options.newTokens, options.batch}, options.repeat);
   double perSecond = double(times.tokens) / times.medianMs * 1e3;
   report(options,
          formatted("{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": "

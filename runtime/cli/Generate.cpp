@@ -42,7 +42,7 @@ constexpr ConfigOption fields[] = {
 struct GenerateOptions {
   std::vector<std::string> inputs, outputs;
   std::string prompt, file;
-  BatchOptions batch;
+  BatchLimits batch;
   std::map<const ConfigOption *, Json> given;
 };
 
@@ -87,9 +87,7 @@ void generateText(Generator &generator, Tokenizer &tokenizer, const GenerationCo
   if (config.numBeams > 1 || config.numReturnSequences > 1) {
     std::vector<std::vector<Hypothesis>> results = generator.generate({&prompt, 1});
     for (const Hypothesis &found : results[0])
-      writeOut(tokenizer.decode({found.tokens.begin() + std::ptrdiff_t(prompt.tokens.size()),
-                                 found.tokens.end()}) +
-               "\n");
+      writeOut(newText(tokenizer, prompt, found) + "\n");
     return;
   }
   TextStream stream(tokenizer);
@@ -111,11 +109,11 @@ void generateTexts(const Session &session, const GenerateOptions &options) {
   GenerationConfig config = readConfig(session, options);
   Tokenizer tokenizer = session.openTokenizer();
   Program program = session.openProgram();
-  Generator generator(program, config, [&](int64_t id) -> std::string_view {
+  TokenBytes bytes = [&](int64_t id) -> std::string_view {
     const std::string *token = tokenizer.token(id, /*skipSpecial=*/false);
     return token ? std::string_view(*token) : std::string_view();
-  });
-  generator.limit(options.batch.rows, options.batch.tokens);
+  };
+  Generator generator(program, config, options.batch, bytes);
   if (options.file.empty())
     generateText(generator, tokenizer, config, options.prompt);
   else if (!lines.empty())
@@ -128,8 +126,7 @@ void generateTensors(const Session &session, const GenerateOptions &options) {
   PromptBatch batch(readTensors(options.inputs), config, Sources::exist(*session.module));
   Program program = session.openProgram();
   config = batch.withNewTokens(config, StepModel(program).maxPositions());
-  Generator generator(program, config);
-  generator.limit(options.batch.rows, options.batch.tokens);
+  Generator generator(program, config, options.batch);
   TensorMap outputs;
   outputs["sequences"] = batch.sequences(generator.generate(batch.prompts()), config.fillToken());
   writeTensors(options.outputs, outputs);

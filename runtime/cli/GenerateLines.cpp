@@ -31,11 +31,11 @@ public:
   }
 
   void done(int64_t line, const std::vector<Hypothesis> &found) {
-    auto length = std::ptrdiff_t(prompts[size_t(line)].tokens.size());
+    const Prompt &prompt = prompts[size_t(line)];
     Json sequences = Json::array();
     for (const Hypothesis &one : found) {
-      sequences.push_back(tokenizer.decode({one.tokens.begin() + length, one.tokens.end()}));
-      tokens += one.tokens.size() - size_t(length);
+      sequences.push_back(newText(tokenizer, prompt, one));
+      tokens += one.tokens.size() - prompt.tokens.size();
     }
     ready[line] = jsonText({{"prompt", lines[size_t(line)]}, {"sequences", sequences}}) + "\n";
     for (auto next = ready.find(written); next != ready.end(); next = ready.find(++written)) {
@@ -72,6 +72,11 @@ private:
 };
 
 } // namespace
+
+std::string newText(Tokenizer &tokenizer, const Prompt &prompt, const Hypothesis &sequence) {
+  auto first = sequence.tokens.begin() + std::ptrdiff_t(prompt.tokens.size());
+  return tokenizer.decode({first, sequence.tokens.end()});
+}
 
 void generateLines(Generator &generator, Tokenizer &tokenizer,
                    const std::vector<std::string> &lines) {

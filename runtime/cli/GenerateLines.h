@@ -10,6 +10,9 @@
 
 namespace transformer::runtime {
 
+/// The text of what a sequence has behind its prompt.
+std::string newText(Tokenizer &tokenizer, const Prompt &prompt, const Hypothesis &sequence);
+
 /// Continues each line. Writes to standard output, in the order of the lines and as soon as it can,
 /// a JSON object a line: {"prompt": text, "sequences": [text, ...]}; to standard error how far it
 /// is, where that is a terminal, and at the end how fast it was. Throws Error that names the line.

@@ -8,14 +8,6 @@
 #include <algorithm>
 
 namespace transformer::runtime {
-namespace {
-
-int64_t rowsPerRequest(const GenerationConfig &config) {
-  return config.numBeams > 1 ? config.numBeams : config.numReturnSequences;
-}
-
-} // namespace
-
 int64_t Batcher::pagesFor(const StepModel &model, const GenerationConfig &config,
                           const Prompt &prompt, int64_t number) {
   auto length = int64_t(prompt.tokens.size());
@@ -27,7 +19,7 @@ int64_t Batcher::pagesFor(const StepModel &model, const GenerationConfig &config
   if (most && end - 1 > *most)
     fail("prompt {}: {} tokens and {} new ones: expected at most {} positions", number + 1, length,
          end - length, *most);
-  int64_t positions = model.pagePositions(), rows = rowsPerRequest(config);
+  int64_t positions = model.pagePositions(), rows = config.rowsPerPrompt();
   int64_t source = 0;
   if (model.sources().exist())
     source = model.sources().pagesFor(prompt, number, positions);
@@ -60,7 +52,7 @@ int64_t Batcher::add(Prompt prompt) {
 }
 
 void Batcher::admit() {
-  int64_t rows = rowsPerRequest(processors.config());
+  int64_t rows = processors.config().rowsPerPrompt();
   size_t first = running.size();
   while (!waiting.empty() && (running.empty() || rowsInUse + rows <= limits.rows) &&
          pagesInUse + waiting.front().pages <= limits.pages) {

@@ -101,6 +101,9 @@ struct GenerationConfig {
   /// for a token.
   int64_t maxLengthFor(int64_t promptLength, std::optional<int64_t> maxPositions = {}) const;
 
+  /// The rows of a prompt's search: its beams or its sequences.
+  int64_t rowsPerPrompt() const { return numBeams > 1 ? numBeams : numReturnSequences; }
+
   /// What an encoder-decoder's sequences begin with: decoder_start_token_id, else bos_token_id.
   /// Throws Error when there is neither.
   int64_t decoderStart() const;

@@ -9,15 +9,10 @@
 
 namespace transformer::runtime {
 
-Generator::Generator(Program &program, GenerationConfig config, TokenBytes bytes)
-    : model(program), processors(config, model.vocabulary()), stopping(config, std::move(bytes)) {
-  limits.rows = std::numeric_limits<int64_t>::max();
-}
-
-void Generator::limit(int64_t rows, int64_t tokens) {
-  limits.rows = rows;
-  limits.tokens = tokens;
-}
+Generator::Generator(Program &program, GenerationConfig config, BatchLimits limits,
+                     TokenBytes bytes)
+    : model(program), processors(config, model.vocabulary()), stopping(config, std::move(bytes)),
+      limits(limits) {}
 
 Prompt Generator::makePrompt(std::vector<int64_t> ids) const {
   Prompt prompt;
@@ -47,8 +42,7 @@ int64_t Generator::pagesFor(std::span<const Prompt> prompts) const {
            maxLengthOf(prompts[i], config, maxPositions()) - int64_t(prompts[i].tokens.size()),
            double(needs[i]) * mebibytes, double(free) * mebibytes, free * model.pagePositions());
     }
-  int64_t rows = std::max(config.numBeams, config.numReturnSequences);
-  auto together = size_t(std::max<int64_t>(limits.rows / rows, 1));
+  auto together = size_t(std::max<int64_t>(limits.rows / config.rowsPerPrompt(), 1));
   std::sort(needs.rbegin(), needs.rend());
   int64_t pages = 0;
   for (size_t i = 0; i < std::min(together, needs.size()); ++i)

@@ -1,6 +1,6 @@
 //===- Generator.h - a program's own text -----------------------*- C++ -*-===//
 //
-//   Generator generator(program, GenerationConfig::open(folder));
+//   Generator generator(program, GenerationConfig::open(folder), {.rows = 8});
 //   auto results = generator.generate({{{464, 3290}}}); // of each prompt its sequences
 //
 //===----------------------------------------------------------------------===//
@@ -18,9 +18,10 @@ namespace transformer::runtime {
 /// decoder's, about their sources. What a prompt becomes does not depend on the others.
 class Generator {
 public:
-  /// `program` must outlive the object. `bytes` is needed with stop strings only. Throws Error when
-  /// the program has no such entry point, or the configuration cannot be used.
-  Generator(Program &program, GenerationConfig config, TokenBytes bytes = {});
+  /// `program` must outlive the object. Pages of `limits` are made as they are needed. `bytes` is
+  /// needed with stop strings only. Throws Error when the program has no such entry point, or the
+  /// configuration cannot be used.
+  Generator(Program &program, GenerationConfig config, BatchLimits limits, TokenBytes bytes = {});
 
   std::optional<int64_t> maxPositions() const { return model.maxPositions(); }
   /// The tokens that a prompt may have.
@@ -31,9 +32,6 @@ public:
   /// A prompt that continues these tokens; with an encoder-decoder they are the source, and what is
   /// continued is the token that the configuration begins with, without which it throws Error.
   Prompt makePrompt(std::vector<int64_t> ids) const;
-
-  /// Sequences and beams in work at once (default: all), and new tokens a call.
-  void limit(int64_t rows, int64_t tokens);
 
   /// Tells of each prompt its tokens as they come and its num_return_sequences sequences when they
   /// are done; a request is a prompt by its place. Throws Error that names the prompt, first of all

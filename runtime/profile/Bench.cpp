@@ -114,6 +114,12 @@ double countFlops(const Call &call) {
   return total;
 }
 
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  size_t half = times.size() / 2;
+  return times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
+}
+
 BenchResult bench(Program &program, Call &call, int repeat) {
   for (int i = 0; i < warmUps; ++i)
     program.execute(call);
@@ -124,13 +130,9 @@ BenchResult bench(Program &program, Call &call, int repeat) {
     auto time = std::chrono::steady_clock::now() - start;
     times.push_back(std::chrono::duration<double, std::milli>(time).count());
   }
-  std::sort(times.begin(), times.end());
-  size_t half = times.size() / 2;
-  double median = times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
-  double flops = countFlops(call);
-  return {median,       times.front(),
-          times.back(), countTokens(call),
-          flops,        median > 0 ? flops / (median * 1e6) : 0};
+  auto [least, most] = std::minmax_element(times.begin(), times.end());
+  double middle = median(times), flops = countFlops(call);
+  return {middle, *least, *most, countTokens(call), flops, middle > 0 ? flops / (middle * 1e6) : 0};
 }
 
 } // namespace transformer::runtime

@@ -18,6 +18,9 @@ int64_t countTokens(const Call &call);
 /// Floating point operations of a call by the description's formula; 0 when it has none.
 double countFlops(const Call &call);
 
+/// The middle of at least one time, the mean of both where there are two.
+double median(std::vector<double> times);
+
 struct BenchResult {
   double medianMs, minMs, maxMs;
   int64_t tokens;

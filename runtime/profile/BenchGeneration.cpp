@@ -3,6 +3,7 @@
 
 #include "runtime/base/Random.h"
 #include "runtime/generate/Generator.h"
+#include "runtime/profile/Bench.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,20 +17,13 @@ double milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  size_t half = times.size() / 2;
-  return times.size() % 2 ? times[half] : (times[half - 1] + times[half]) / 2;
-}
-
 } // namespace
 
 GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, int repeat) {
   GenerationConfig config; // no token ends a sequence
   config.maxNewTokens = *std::max_element(load.newTokens.begin(), load.newTokens.end());
   config.decoderStartTokenId = 0;
-  Generator generator(program, config);
-  generator.limit(load.rows, load.tokens);
+  Generator generator(program, config, load.limits);
   Random random;
   std::vector<Prompt> prompts;
   for (size_t i = 0; i < load.lengths.size(); ++i) {

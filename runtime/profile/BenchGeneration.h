@@ -2,7 +2,7 @@
 #ifndef TRANSFORMER_RUNTIME_BENCHGENERATION_H
 #define TRANSFORMER_RUNTIME_BENCHGENERATION_H
 
-#include "runtime/execute/Program.h"
+#include "runtime/generate/Batcher.h"
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace transformer::runtime {
 struct GenerationLoad {
   std::vector<int64_t> lengths;   // a prompt each
   std::vector<int64_t> newTokens; // of each prompt; the last for all that follow
-  int64_t rows, tokens;           // see BatchLimits
+  BatchLimits limits;
 };
 
 /// Medians over runs, each of which continues all prompts greedily, whatever comes out.

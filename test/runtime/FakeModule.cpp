@@ -96,15 +96,20 @@ const tr_function functions[] = {{forward, forwardArena}, {shift, shiftArena}, {
 
 } // namespace
 
-tr_module fakeModule(const std::string &description, size_t tokenizerSize) {
+tr_module moduleOf(const std::string &description, std::span<const tr_function> functions,
+                   size_t tokenizerSize) {
   return {.magic = TR_MODULE_MAGIC,
           .abi_version = TR_ABI_VERSION,
           .description = description.data(),
           .description_size = description.size() - tokenizerSize,
           .tokenizer_size = tokenizerSize,
           .description_hash = hashOf(description),
-          .functions = functions,
-          .num_functions = 3};
+          .functions = functions.data(),
+          .num_functions = functions.size()};
+}
+
+tr_module fakeModule(const std::string &description, size_t tokenizerSize) {
+  return moduleOf(description, functions, tokenizerSize);
 }
 
 const tr_module &fakeModule() {

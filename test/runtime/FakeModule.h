@@ -11,15 +11,20 @@
 
 #include "runtime/execute/Program.h"
 
+#include <span>
 #include <string>
 
 namespace transformer::runtime {
 
+/// A module of these functions; `description`, of which the last `tokenizerSize` bytes are a
+/// tokenizer, and the functions must outlive it.
+tr_module moduleOf(const std::string &description, std::span<const tr_function> functions,
+                   size_t tokenizerSize = 0);
+
 /// The fake's description.
 extern const char *const fakeDescription;
 
-/// The fake with its own or another description, of which the last `tokenizerSize` bytes are a
-/// tokenizer; `description` must outlive it.
+/// The fake with its own or another description.
 tr_module fakeModule(const std::string &description, size_t tokenizerSize = 0);
 const tr_module &fakeModule();
 

@@ -1,5 +1,4 @@
 #include "runtime/execute/State.h"
-#include "runtime/base/Hash.h"
 #include "test/runtime/FakeModule.h"
 #include "test/runtime/TestSupport.h"
 
@@ -36,14 +35,7 @@ void sum(const void *const *, const tr_tensor *io, void *) {
 int64_t noArena(const void *const *, const tr_tensor *) { return 0; }
 
 const tr_function functions[] = {{append, noArena}, {sum, noArena}};
-const tr_module abi = {.magic = TR_MODULE_MAGIC,
-                       .abi_version = TR_ABI_VERSION,
-                       .description = description.data(),
-                       .description_size = description.size(),
-                       .tokenizer_size = 0,
-                       .description_hash = hashOf(description),
-                       .functions = functions,
-                       .num_functions = 2};
+const tr_module abi = moduleOf(description, functions);
 
 class StateTest : public testing::Test {
 protected:

@@ -1,5 +1,6 @@
 #include "runtime/generate/Batcher.h"
 #include "runtime/base/Hash.h"
+#include "test/runtime/FakeModule.h"
 #include "test/runtime/TestSupport.h"
 
 #include <numeric>
@@ -60,14 +61,7 @@ void step(const void *const *, const tr_tensor *io, void *) {
 int64_t noArena(const void *const *, const tr_tensor *) { return 0; }
 
 const tr_function functions[] = {{step, noArena}};
-const tr_module fake = {.magic = TR_MODULE_MAGIC,
-                        .abi_version = TR_ABI_VERSION,
-                        .description = description.data(),
-                        .description_size = description.size(),
-                        .tokenizer_size = 0,
-                        .description_hash = hashOf(description),
-                        .functions = functions,
-                        .num_functions = 1};
+const tr_module fake = moduleOf(description, functions);
 
 using Sequences = std::vector<std::vector<int64_t>>;
 
