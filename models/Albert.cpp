@@ -74,30 +74,25 @@ void transformer::buildAlbert(Import &import) {
   if (predicts)
     declareTiedEmbedding(model, albert, maskedLmNames);
   std::string base = baseModel ? "" : "albert.";
-  auto [hidden, sequences] = buildEncoder(model, albert, groups, base);
+  BertEncoder encoder = buildEncoder(model, albert, groups, base);
 
   Body &body = model.entry();
-  auto pool = [&, hidden = hidden, sequences = sequences] {
-    Value dense = body.linear(body.firstToken(hidden, sequences), base + "pooler", albert.width);
-    return body.activation(ActivationKind::Tanh, dense);
+  auto pool = [&] {
+    Value first = body.firstToken(encoder.hidden, encoder.sequences);
+    return body.activation(ActivationKind::Tanh, body.linear(first, base + "pooler", albert.width));
   };
   if (baseModel) {
-    model.output("last_hidden_state", body.unpack(hidden, sequences, "last_hidden_state"));
+    buildLastHiddenState(import, encoder, albert.positions);
     if (!import.checkpoint.lacks("pooler.weight"))
       model.output("pooler_output", pool(), {"batch"});
-    return addEmbedding(import, albert.positions);
+    return;
   }
-  if (predicts) {
-    Value logits = buildMaskedLmHead(model, albert, albert.activation, maskedLmNames, hidden);
-    model.output(head == "ForMaskedLM" ? "logits" : "prediction_logits",
-                 body.unpack(logits, sequences, "logits"));
-  }
+  if (predicts)
+    buildMaskedLm(model, albert, albert.activation, maskedLmNames, encoder,
+                  head == "ForMaskedLM" ? "logits" : "prediction_logits");
   if (head == "ForPreTraining")
     model.output("sop_logits", body.linear(pool(), "sop_classifier.classifier", labels), {"batch"});
   if (head == "ForSequenceClassification")
     model.output("logits", body.linear(pool(), "classifier", labels), {"batch"});
-  if (head == "ForTokenClassification")
-    buildTokenClassification(import, labels, hidden, sequences);
-  if (head == "ForQuestionAnswering")
-    buildQuestionAnswering(import, hidden, sequences);
+  buildTokenHead(import, labels, encoder);
 }

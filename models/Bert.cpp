@@ -25,16 +25,13 @@ void transformer::buildBert(Import &import) {
   StringRef base = baseModel ? "" : "bert.";
   BertEncoder encoder =
       buildBertEncoder(model, bert, base, {bert.positions, model.missing(DefaultKind::Columns)});
-  auto [hidden, sequences] = encoder;
 
   Body &body = model.entry();
   if (baseModel)
     return buildBertBaseModel(import, bert, encoder, bert.positions);
-  if (predicts) {
-    Value logits = buildMaskedLmHead(model, bert, bert.activation, maskedLmNames, hidden);
-    model.output(head == "ForMaskedLM" ? "logits" : "prediction_logits",
-                 body.unpack(logits, sequences, "logits"));
-  }
+  if (predicts)
+    buildMaskedLm(model, bert, bert.activation, maskedLmNames, encoder,
+                  head == "ForMaskedLM" ? "logits" : "prediction_logits");
   if (head == "ForPreTraining")
     model.output(
         "seq_relationship_logits",
@@ -44,8 +41,5 @@ void transformer::buildBert(Import &import) {
     model.output("logits",
                  body.linear(buildBertPooler(model, bert, base, encoder), "classifier", labels),
                  {"batch"});
-  if (head == "ForTokenClassification")
-    buildTokenClassification(import, labels, hidden, sequences);
-  if (head == "ForQuestionAnswering")
-    buildQuestionAnswering(import, hidden, sequences);
+  buildTokenHead(import, labels, encoder);
 }

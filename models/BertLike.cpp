@@ -93,14 +93,20 @@ Value transformer::buildBertPooler(ModelBuilder &model, const BertConfig &config
   return body.activation(ActivationKind::Tanh, dense);
 }
 
+void transformer::buildLastHiddenState(Import &import, const BertEncoder &encoder,
+                                       int64_t maxLength) {
+  Body &body = import.model.entry();
+  import.model.output("last_hidden_state",
+                      body.unpack(encoder.hidden, encoder.sequences, "last_hidden_state"));
+  addEmbedding(import, maxLength);
+}
+
 void transformer::buildBertBaseModel(Import &import, const BertConfig &config,
                                      const BertEncoder &encoder, int64_t maxLength) {
-  ModelBuilder &model = import.model;
-  model.output("last_hidden_state",
-               model.entry().unpack(encoder.hidden, encoder.sequences, "last_hidden_state"));
+  buildLastHiddenState(import, encoder, maxLength);
   if (!import.checkpoint.lacks("pooler.dense.weight"))
-    model.output("pooler_output", buildBertPooler(model, config, "", encoder), {"batch"});
-  addEmbedding(import, maxLength);
+    import.model.output("pooler_output", buildBertPooler(import.model, config, "", encoder),
+                        {"batch"});
 }
 
 void transformer::declareTiedEmbedding(ModelBuilder &model, const BertConfig &config,
@@ -112,11 +118,11 @@ void transformer::declareTiedEmbedding(ModelBuilder &model, const BertConfig &co
                   {names.decoder + ".weight"});
 }
 
-Value transformer::buildMaskedLmHead(ModelBuilder &model, const BertConfig &config,
-                                     ActivationKind activation, const MaskedLmNames &names,
-                                     Value hidden) {
+void transformer::buildMaskedLm(ModelBuilder &model, const BertConfig &config,
+                                ActivationKind activation, const MaskedLmNames &names,
+                                const BertEncoder &encoder, StringRef output) {
   Body &body = model.entry();
-  Value x = body.linear(hidden, names.dense, config.embeddingWidth);
+  Value x = body.linear(encoder.hidden, names.dense, config.embeddingWidth);
   x = body.layerNorm(body.activation(activation, x), names.norm, config.norm);
   // A tied decoder has the module's own bias; an untied one is a Linear of its
   // own. Files of transformers 4 hold both biases, with the same values.
@@ -129,8 +135,9 @@ Value transformer::buildMaskedLmHead(ModelBuilder &model, const BertConfig &conf
   Value matrix = body.weight((config.tied ? names.embedding : names.decoder) + ".weight",
                              {config.vocabSize, config.embeddingWidth},
                              config.init.embedding(model.getContext()));
-  return body.linear(x, matrix, body.weight(bias, {config.vocabSize}, zeros), WeightLayout::OutIn,
-                     "logits");
+  Value logits = body.linear(x, matrix, body.weight(bias, {config.vocabSize}, zeros),
+                             WeightLayout::OutIn, "logits");
+  model.output(output, body.unpack(logits, encoder.sequences, "logits"));
 }
 
 int64_t transformer::readLabels(Import &import) {
@@ -140,16 +147,16 @@ int64_t transformer::readLabels(Import &import) {
   return labels;
 }
 
-void transformer::buildTokenClassification(Import &import, int64_t labels, Value hidden,
-                                           Value sequences) {
+void transformer::buildTokenHead(Import &import, int64_t labels, const BertEncoder &encoder) {
   Body &body = import.model.entry();
-  Value logits = body.linear(hidden, "classifier", labels);
-  import.model.output("logits", body.unpack(logits, sequences, "logits"));
-}
-
-void transformer::buildQuestionAnswering(Import &import, Value hidden, Value sequences) {
-  Body &body = import.model.entry();
-  Value logits = body.linear(hidden, "qa_outputs", 2);
-  import.model.output("start_logits", body.unpack(logits, sequences, "start_logits", 0));
-  import.model.output("end_logits", body.unpack(logits, sequences, "end_logits", 1));
+  auto output = [&](StringRef name, Value logits, auto... column) {
+    import.model.output(name, body.unpack(logits, encoder.sequences, name, column...));
+  };
+  if (import.head == "ForTokenClassification")
+    output("logits", body.linear(encoder.hidden, "classifier", labels));
+  if (import.head == "ForQuestionAnswering") {
+    Value logits = body.linear(encoder.hidden, "qa_outputs", 2);
+    output("start_logits", logits, 0);
+    output("end_logits", logits, 1);
+  }
 }

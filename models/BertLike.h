@@ -51,8 +51,10 @@ BertEncoder buildBertEncoder(ModelBuilder &model, const BertConfig &config, llvm
 Value buildBertPooler(ModelBuilder &model, const BertConfig &config, llvm::StringRef base,
                       const BertEncoder &encoder);
 
-/// The base model's outputs `last_hidden_state` and, unless the checkpoint has
-/// none, `pooler_output`; also says how texts are embedded.
+/// The base model's output `last_hidden_state`; also says how texts are embedded.
+void buildLastHiddenState(Import &import, const BertEncoder &encoder, int64_t maxLength);
+
+/// The same and, unless the checkpoint has none, `pooler_output`.
 void buildBertBaseModel(Import &import, const BertConfig &config, const BertEncoder &encoder,
                         int64_t maxLength);
 
@@ -70,19 +72,18 @@ struct MaskedLmNames {
 void declareTiedEmbedding(ModelBuilder &model, const BertConfig &config,
                           const MaskedLmNames &names);
 
-/// Logits `[tokens, vocabulary]`: decoder(norm(activation(dense(x)))).
-Value buildMaskedLmHead(ModelBuilder &model, const BertConfig &config, ActivationKind activation,
-                        const MaskedLmNames &names, Value hidden);
+/// decoder(norm(activation(dense(x)))) of every token.
+void buildMaskedLm(ModelBuilder &model, const BertConfig &config, ActivationKind activation,
+                   const MaskedLmNames &names, const BertEncoder &encoder,
+                   llvm::StringRef output = "logits");
 
 /// Other names of the family's parameters: with or without `prefix` (`prefixed`:
 /// the canonical names have it), and TensorFlow's names of the norms.
 AliasRule bertAliases(llvm::StringRef prefix, bool prefixed);
 
-/// `classifier` on every token.
-void buildTokenClassification(Import &import, int64_t labels, Value hidden, Value sequences);
-
-/// `qa_outputs` on every token: `start_logits` and `end_logits`.
-void buildQuestionAnswering(Import &import, Value hidden, Value sequences);
+/// If it is token classification, `classifier` on every token: `logits`. If it is question
+/// answering, `qa_outputs`: `start_logits` and `end_logits`.
+void buildTokenHead(Import &import, int64_t labels, const BertEncoder &encoder);
 
 } // namespace mlir::transformer
 

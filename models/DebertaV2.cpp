@@ -249,24 +249,18 @@ void transformer::buildDebertaV2(Import &import) {
   model.aliases = bertAliases("deberta.", !baseModel);
   if (head == "ForMaskedLM")
     declareTiedEmbedding(model, deberta, names);
-  auto [hidden, sequences] = buildEncoder(model, deberta, baseModel ? "" : "deberta.");
+  BertEncoder encoder = buildEncoder(model, deberta, baseModel ? "" : "deberta.");
 
   Body &body = model.entry();
-  if (baseModel) {
-    model.output("last_hidden_state", body.unpack(hidden, sequences, "last_hidden_state"));
-    return addEmbedding(import, deberta.positions);
-  }
-  if (head == "ForMaskedLM") {
-    Value logits = buildMaskedLmHead(model, deberta, deberta.activation, names, hidden);
-    model.output("logits", body.unpack(logits, sequences, "logits"));
-  }
+  if (baseModel)
+    return buildLastHiddenState(import, encoder, deberta.positions);
+  if (head == "ForMaskedLM")
+    buildMaskedLm(model, deberta, deberta.activation, names, encoder);
   if (head == "ForSequenceClassification") {
-    Value dense = body.linear(body.firstToken(hidden, sequences), "pooler.dense", deberta.width);
+    Value dense = body.linear(body.firstToken(encoder.hidden, encoder.sequences), "pooler.dense",
+                              deberta.width);
     Value pooled = body.activation(deberta.poolerActivation, dense);
     model.output("logits", body.linear(pooled, "classifier", labels), {"batch"});
   }
-  if (head == "ForTokenClassification")
-    buildTokenClassification(import, labels, hidden, sequences);
-  if (head == "ForQuestionAnswering")
-    buildQuestionAnswering(import, hidden, sequences);
+  buildTokenHead(import, labels, encoder);
 }

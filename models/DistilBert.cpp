@@ -80,24 +80,18 @@ void transformer::buildDistilBert(Import &import) {
   model.aliases = bertAliases("distilbert.", !baseModel);
   if (head == "ForMaskedLM")
     declareTiedEmbedding(model, bert, maskedLmNames);
-  auto [hidden, sequences] = buildEncoder(model, bert, baseModel ? "" : "distilbert.");
+  BertEncoder encoder = buildEncoder(model, bert, baseModel ? "" : "distilbert.");
 
   Body &body = model.entry();
-  if (baseModel) {
-    model.output("last_hidden_state", body.unpack(hidden, sequences, "last_hidden_state"));
-    addEmbedding(import, bert.positions);
-  }
-  if (head == "ForMaskedLM") {
-    Value logits = buildMaskedLmHead(model, bert, bert.activation, maskedLmNames, hidden);
-    model.output("logits", body.unpack(logits, sequences, "logits"));
-  }
+  if (baseModel)
+    return buildLastHiddenState(import, encoder, bert.positions);
+  if (head == "ForMaskedLM")
+    buildMaskedLm(model, bert, bert.activation, maskedLmNames, encoder);
   if (head == "ForSequenceClassification") {
-    Value dense = body.linear(body.firstToken(hidden, sequences), "pre_classifier", bert.width);
+    Value dense = body.linear(body.firstToken(encoder.hidden, encoder.sequences), "pre_classifier",
+                              bert.width);
     Value active = body.activation(ActivationKind::Relu, dense);
     model.output("logits", body.linear(active, "classifier", labels), {"batch"});
   }
-  if (head == "ForTokenClassification")
-    buildTokenClassification(import, labels, hidden, sequences);
-  if (head == "ForQuestionAnswering")
-    buildQuestionAnswering(import, hidden, sequences);
+  buildTokenHead(import, labels, encoder);
 }

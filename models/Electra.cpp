@@ -22,19 +22,16 @@ void transformer::buildElectra(Import &import) {
   model.aliases = bertAliases("electra.", !baseModel);
   if (head == "ForMaskedLM")
     declareTiedEmbedding(model, electra, maskedLmNames);
-  auto [hidden, sequences] =
-      buildBertEncoder(model, electra, baseModel ? "" : "electra.",
-                       {electra.positions, model.missing(DefaultKind::Columns)});
+  BertEncoder encoder = buildBertEncoder(model, electra, baseModel ? "" : "electra.",
+                                         {electra.positions, model.missing(DefaultKind::Columns)});
+  auto [hidden, sequences] = encoder;
 
   Body &body = model.entry();
-  if (baseModel) {
-    model.output("last_hidden_state", body.unpack(hidden, sequences, "last_hidden_state"));
-    return addEmbedding(import, electra.positions);
-  }
-  if (head == "ForMaskedLM") {
-    Value logits = buildMaskedLmHead(model, electra, ActivationKind::Gelu, maskedLmNames, hidden);
-    model.output("logits", body.unpack(logits, sequences, "logits"));
-  }
+  if (baseModel)
+    return buildLastHiddenState(import, encoder, electra.positions);
+  // This head's activation is gelu, whatever hidden_act says.
+  if (head == "ForMaskedLM")
+    buildMaskedLm(model, electra, ActivationKind::Gelu, maskedLmNames, encoder);
   if (head == "ForPreTraining") { // of each token whether it was replaced
     Value dense = body.linear(hidden, "discriminator_predictions.dense", electra.width);
     Value logits = body.linear(body.activation(electra.activation, dense),
@@ -47,8 +44,5 @@ void transformer::buildElectra(Import &import) {
     Value active = body.activation(ActivationKind::Gelu, dense);
     model.output("logits", body.linear(active, "classifier.out_proj", labels), {"batch"});
   }
-  if (head == "ForTokenClassification")
-    buildTokenClassification(import, labels, hidden, sequences);
-  if (head == "ForQuestionAnswering")
-    buildQuestionAnswering(import, hidden, sequences);
+  buildTokenHead(import, labels, encoder);
 }

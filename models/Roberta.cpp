@@ -35,18 +35,13 @@ void transformer::buildRoberta(Import &import) {
   Body &body = model.entry();
   if (baseModel)
     return buildBertBaseModel(import, bert, encoder, maxLength);
-  if (head == "ForMaskedLM") {
-    // This head's activation is gelu, whatever hidden_act says.
-    Value logits = buildMaskedLmHead(model, bert, ActivationKind::Gelu, maskedLmNames, hidden);
-    model.output("logits", body.unpack(logits, sequences, "logits"));
-  }
+  // This head's activation is gelu, whatever hidden_act says.
+  if (head == "ForMaskedLM")
+    buildMaskedLm(model, bert, ActivationKind::Gelu, maskedLmNames, encoder);
   if (head == "ForSequenceClassification") {
     Value dense = body.linear(body.firstToken(hidden, sequences), "classifier.dense", bert.width);
     Value active = body.activation(ActivationKind::Tanh, dense);
     model.output("logits", body.linear(active, "classifier.out_proj", labels), {"batch"});
   }
-  if (head == "ForTokenClassification")
-    buildTokenClassification(import, labels, hidden, sequences);
-  if (head == "ForQuestionAnswering")
-    buildQuestionAnswering(import, hidden, sequences);
+  buildTokenHead(import, labels, encoder);
 }
