@@ -92,9 +92,9 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::func::FuncOp"> {
     wait in memory. Rows that are left over go through tiles of half the rows (of
     four, where a full tile has six) down to one.
 
-    In formats that read few bytes for a k, a task of fewer than four rows would
-    wait for its additions, not for memory: in a branch of its own (`scf.if`) each of
-    them goes through several panels at once. All tiles of a row sum in one order.
+    A task of fewer than four rows would wait for its additions and for one panel's
+    stream from memory: in a branch of its own (`scf.if`) each row goes through as
+    many panels at once as its format says. All tiles of a row sum in one order.
   }];
   let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
                            "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",

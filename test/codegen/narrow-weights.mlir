@@ -18,12 +18,12 @@
 // CHECK-NEXT: arith.addf %[[SUM]], %[[M]]
 // CHECK: fixed_bytes = 5600 : i64
 
-// Few rows go through two panels at once, a row at a time; the fifth is left over.
+// Few rows go through four panels at once, a row at a time; the fifth is left over.
 // TILE-LABEL: @bf16(
 // TILE: scf.forall
 // TILE: scf.if
-// TILE: -> (vector<1x2x16xf32>) {
-// TILE: panels = 2
+// TILE: -> (vector<1x4x16xf32>) {
+// TILE: panels = 4
 // TILE: -> (vector<1x1x16xf32>) {
 // TILE: } else {
 // TILE: -> (vector<6x1x16xf32>) {

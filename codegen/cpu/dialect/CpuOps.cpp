@@ -1,5 +1,6 @@
 //===- CpuOps.cpp - what the operands of a CPU's ops must be --------------===//
 #include "codegen/cpu/dialect/CpuDialect.h"
+#include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/KernelVerify.h"
 #include "llvm/Support/MathExtras.h"
@@ -65,7 +66,7 @@ LogicalResult PackWeightOp::verify() {
   SmallVector<int64_t> shape = {kAny, *k, kAny};
   int64_t groups = llvm::divideCeil(*k, weightGroup);
   if (isInt4)
-    shape = {kAny, groups, weightGroup / 8, kAny};
+    shape = {kAny, groups, int4::kWords, kAny};
   else if (getScales() && element.isF32())
     shape = {kAny, winograd::steps(*k), winograd::kStep, kAny};
   if (failed(verifyBuffer(*this, "panels", getOuts()[0], element, shape)))
@@ -114,7 +115,8 @@ LogicalResult Int4RowsOp::verify() {
   if (failed(width))
     return failure();
   int64_t groups = llvm::divideCeil(*width, weightGroup);
-  return verifyBuffer(*this, "words", getOuts()[0], f32(*this), {kAny, groups, weightGroup / 8, 9});
+  return verifyBuffer(*this, "words", getOuts()[0], f32(*this),
+                      {kAny, groups, int4::kWords, int4::kPlaces});
 }
 
 LogicalResult EstimatedOp::verify() {

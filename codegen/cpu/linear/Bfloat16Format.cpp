@@ -1,6 +1,6 @@
 //===- Bfloat16Format.cpp - weights in bfloat16 ---------------------------===//
 #include "codegen/cpu/linear/Formats.h"
-#include "codegen/cpu/linear/NarrowFormat.h"
+#include "codegen/cpu/linear/OneProductFormat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -9,7 +9,7 @@ using namespace mlir::transformer;
 
 namespace {
 
-struct Bfloat16Format : NarrowFormat {
+struct Bfloat16Format : OneProductFormat {
   StringRef name() const override { return "bf16"; }
   std::optional<WeightFormat> weightFormat() const override { return WeightFormat::Bf16; }
   int64_t columnBytes(int64_t k) const override { return 2 * k; }

@@ -1,5 +1,6 @@
 //===- Float32Format.cpp - one multiply-add a product ---------------------===//
 #include "codegen/cpu/linear/Formats.h"
+#include "codegen/cpu/linear/OneProductFormat.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -7,16 +8,9 @@ using namespace mlir::transformer;
 
 namespace {
 
-struct Float32Format : LinearFormat {
+struct Float32Format : OneProductFormat {
   StringRef name() const override { return "f32"; }
 
-  int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
-  int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
-
-  /// A row alone waits for memory: four streams bring more than one.
-  int64_t tilePanels(cpu::TargetAttr) const override { return 4; }
-
-  int64_t products() const override { return 1; }
   ArrayRef<LinearTerm> terms() const override {
     static const LinearTerm product = {
         {0}, [](ImplicitLocOpBuilder &b, ArrayRef<Value> x, ArrayRef<Value> w, Value sum) {
@@ -24,7 +18,6 @@ struct Float32Format : LinearFormat {
         }};
     return product;
   }
-  int64_t sumSteps() const override { return 256; }
 
   LinearFactors emitFactors(ImplicitLocOpBuilder &b, const LinearOperands &operands,
                             int64_t columns) const override {

@@ -1,5 +1,6 @@
 //===- Int4Format.cpp - weights in 4 bits, a scale for each 32 ------------===//
 #include "codegen/cpu/linear/Formats.h"
+#include "codegen/cpu/linear/Int4.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -8,10 +9,9 @@
 
 using namespace mlir;
 using namespace mlir::transformer;
+using namespace mlir::transformer::int4;
 
 namespace {
-
-constexpr int64_t kWord = 8; // weights in 32 bits
 
 /// An integer of 32 bits, as a vector where `like` is one.
 Value integer(ImplicitLocOpBuilder &b, Value like, uint32_t bits) {
@@ -56,8 +56,8 @@ struct Int4Format : LinearFormat {
   }
 
   int64_t products() const override { return weightGroup; }
-  int64_t places() const override { return kWord + 1; }
-  int64_t words() const override { return weightGroup / kWord; }
+  int64_t places() const override { return kPlaces; }
+  int64_t words() const override { return kWords; }
   ArrayRef<LinearTerm> terms() const override { return {}; }
   /// It stays where it is in the word: a number of 16^u, which x carries the inverse of. The last
   /// one would be a sign.

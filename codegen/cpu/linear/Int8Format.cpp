@@ -1,6 +1,6 @@
 //===- Int8Format.cpp - weights in 8 bits, a scale for each output --------===//
 #include "codegen/cpu/linear/Formats.h"
-#include "codegen/cpu/linear/NarrowFormat.h"
+#include "codegen/cpu/linear/OneProductFormat.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -9,7 +9,7 @@ using namespace mlir::transformer;
 
 namespace {
 
-struct Int8Format : NarrowFormat {
+struct Int8Format : OneProductFormat {
   StringRef name() const override { return "int8"; }
   std::optional<WeightFormat> weightFormat() const override { return WeightFormat::Int8; }
   int64_t columnBytes(int64_t k) const override { return k; }

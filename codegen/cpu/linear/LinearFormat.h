@@ -63,7 +63,7 @@ public:
   virtual int64_t tileRows(cpu::TargetAttr target) const = 0;
   virtual int64_t tileColumns(cpu::TargetAttr target) const = 0;
   /// Panels that one row goes through at once where a task has fewer rows than would hide the
-  /// latency of additions.
+  /// latency of additions and of memory.
   virtual int64_t tilePanels(cpu::TargetAttr target) const { return 1; }
 
   /// Bytes that hold a column of K weights.

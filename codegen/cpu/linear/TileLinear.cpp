@@ -80,17 +80,14 @@ private:
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp epilogue : epilogues(function)) {
       linalg::GenericOp contraction = contractionOf(epilogue);
-      auto type = cast<RankedTensorType>(epilogue.getResult(0).getType());
       const LinearFormat &format = formatOf(contraction);
       auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
-      auto loops =
-          fuseTile(rewriter, epilogue,
-                   {rowBlock(rewriter, epilogue, format, blockOfK(contraction)),
-                    rewriter.getIndexAttr(std::min(panelBlock(contraction), type.getDimSize(1))),
-                    rewriter.getIndexAttr(0)},
-                   {}, /*parallel=*/true);
+      auto loops = fuseTile(rewriter, epilogue,
+                            {rowBlock(rewriter, epilogue, format, blockOfK(contraction)),
+                             panelBlock(rewriter, contraction, rows), rewriter.getIndexAttr(0)},
+                            {}, /*parallel=*/true);
       if (failed(loops))
         return failure();
       if (work)
@@ -117,12 +114,22 @@ private:
     return arith::MulIOp::create(b, tiles, constant(tile)).getResult();
   }
   /// Panels of a task: few, so that threads end together, but enough for a task
-  /// to be long beside what handing it out costs.
-  int64_t panelBlock(linalg::GenericOp contraction) const {
-    int64_t panels = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
-    if (hasFewRows(contraction))
-      return llvm::alignTo(panels, formatOf(contraction).tilePanels(target));
-    return panels;
+  /// to be long beside what handing it out costs, and for few rows what one of them
+  /// goes through at once.
+  OpFoldResult panelBlock(OpBuilder &builder, linalg::GenericOp contraction, Value rows) const {
+    ImplicitLocOpBuilder b(contraction.getLoc(), builder);
+    int64_t all = cast<RankedTensorType>(panelsOf(contraction).getType()).getDimSize(0);
+    int64_t many = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
+    int64_t few = llvm::alignTo(many, formatOf(contraction).tilePanels(target));
+    many = std::min(many, all), few = std::min(few, all);
+    if (few == many)
+      return b.getIndexAttr(many);
+    auto size = [&](int64_t panels) { return arith::ConstantIndexOp::create(b, panels); };
+    return arith::SelectOp::create(b, isFew(b, rows), size(few), size(many)).getResult();
+  }
+  static Value isFew(ImplicitLocOpBuilder &b, Value rows) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
+                                 arith::ConstantIndexOp::create(b, kFewRows));
   }
   static int64_t panelBytes(linalg::GenericOp contraction) {
     auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
@@ -146,8 +153,7 @@ private:
       rewriter.setInsertionPoint(epilogue);
       ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
       Value rows = tensor::DimOp::create(b, epilogue.getDpsInits()[0], 0);
-      Value few = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
-                                        arith::ConstantIndexOp::create(b, kFewRows));
+      Value few = isFew(b, rows);
       auto copy = [&](OpBuilder &nested, Location loc) {
         IRMapping map;
         for (Operation *op : ops)

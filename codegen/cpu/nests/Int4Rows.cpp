@@ -1,4 +1,5 @@
 //===- Int4Rows.cpp - rows for products with weights in 4 bits ------------===//
+#include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -6,10 +7,9 @@
 
 using namespace mlir;
 using namespace mlir::transformer;
+using namespace mlir::transformer::int4;
 
 namespace {
-
-constexpr int64_t kWord = 8, kWords = weightGroup / kWord;
 
 /// A group of a row; vectors are words, whatever the target's.
 class GroupEmitter {

@@ -1,5 +1,6 @@
 //===- NarrowWeight.cpp - weights to narrow numbers -----------------------===//
 #include "codegen/cpu/nests/NarrowWeight.h"
+#include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -131,11 +132,10 @@ Value transformer::emitToInt8(Emit &b, Value x, Value scale) {
 }
 
 Values transformer::emitToInt4(Emit &b, ValueRange x, Value scale) {
-  constexpr size_t perWord = 8;
   Values words;
   for (size_t i = 0; i < x.size(); ++i) {
     Value nibble = b.both(quantize(b, x[i], scale, -8, 7, 8), integer(b, 15));
-    if (size_t u = i % perWord)
+    if (size_t u = i % int4::kWord)
       words.back() = b.either(
           words.back(), arith::ShLIOp::create(b, nibble, integer(b, 4 * static_cast<int32_t>(u))));
     else

@@ -3,10 +3,11 @@
 // Runs once, when a program starts, over every weight: it is bound by memory.
 // Weights [out, in] go through squares of vector registers that are transposed
 // there, weights [in, out] are copied vector by vector; narrow ones are rounded
-// on the way. For Winograd's inner
-// product the panel is then scaled where it stands, in the cache.
+// on the way. For Winograd's inner product the panel is then scaled where it
+// stands, in the cache.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/NarrowWeight.h"
 #include "codegen/cpu/nests/NestEmitters.h"
@@ -20,8 +21,6 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-constexpr int64_t weightsPerWord = 8; // of int4
 
 /// One weight and where its panels begin. With `scales` and f32 the panels are those
 /// of Winograd's inner product, and their rows, `[P, rows, NR]`, start with step 0.
@@ -53,7 +52,7 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
     scale = b().loadVector(scales, {to, b().index(0), b().index(column)}, lanes);
   Values stored;
   if (isInt4()) {
-    place = b().div(first, weightsPerWord);
+    place = b().div(first, int4::kWord);
     auto halves = b().vectorType().clone(b().getBF16Type());
     Value at = b().div(first, weightGroup);
     scale = vector::LoadOp::create(b(), halves, scales, ValueRange{to, at, b().index(column)});
@@ -72,7 +71,7 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
 void PackNest::clearRest(Value to) {
   int64_t words = cast<MemRefType>(panels.getType()).getDimSize(1), lanes = b().lanes();
   Value zero = integerConstant(b(), b().vectorType(), 0);
-  for (int64_t word = llvm::divideCeil(weight.inputs(), weightsPerWord); word < words; ++word)
+  for (int64_t word = llvm::divideCeil(weight.inputs(), int4::kWord); word < words; ++word)
     for (int64_t column = 0; column < weight.columns; column += lanes)
       b().storeVector(zero, panels, {to, b().index(word), b().index(column)},
                       std::min(lanes, weight.columns - column));
@@ -82,7 +81,7 @@ void PackNest::clearRest(Value to) {
 /// in the columns behind them.
 void PackNest::emitPanel(Value panel, int64_t rows) {
   int64_t lanes = b().lanes(), k = weight.inputs();
-  int64_t size = isInt4() ? std::max(lanes, weightsPerWord) : lanes;
+  int64_t size = isInt4() ? std::max(lanes, int4::kWord) : lanes;
   Value to = b().add(panel, firstPanel);
   auto block = [&](Value first, int64_t count) {
     for (int64_t column = 0; column < weight.columns; column += lanes) {
@@ -123,7 +122,7 @@ void PackNest::emitOutIn(const Work &work) {
 /// the weight; all that a row holds for them at once, so that it is read in
 /// long pieces.
 void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
-  int64_t columns = weight.columns, k = weight.inputs(), size = isInt4() ? weightsPerWord : 1;
+  int64_t columns = weight.columns, k = weight.inputs(), size = isInt4() ? int4::kWord : 1;
   auto to = [&](int64_t p) { return b().add(b().add(panel, firstPanel), p); };
   auto block = [&](Value first, int64_t rows) {
     for (int64_t p = 0; p < count; ++p)

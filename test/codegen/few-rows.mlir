@@ -1,0 +1,41 @@
+// DEFINE: %{arch} = haswell
+// DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=%{arch} --transformer-cpu-pack-linear --transformer-pass-destinations --canonicalize --transformer-cpu-tile
+// RUN: %{tile} | FileCheck %s
+// REDEFINE: %{arch} = x86-64-v4
+// RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V4
+// REDEFINE: %{arch} = x86-64-v4/winograd
+// RUN: %{tile} | FileCheck %s --check-prefix=ONE
+
+// A task of fewer than four rows has the panels that a row goes through at once, however large they
+// are; one of more rows a single panel.
+// CHECK-LABEL: @linear(
+// CHECK: tensor.expand_shape
+// CHECK: %[[ROWS:.*]] = tensor.dim %{{.*}}, %c0
+// CHECK: %[[FEW:.*]] = arith.cmpi ult, %[[ROWS]], %c4
+// CHECK: %[[PANELS:.*]] = arith.select %[[FEW]], %c4, %c1
+// CHECK: scf.forall (%{{.*}}, %[[FIRST:.*]]) = (0, 0) to (%[[ROWS]], {{.*}}) step (%{{.*}}, %[[PANELS]])
+// CHECK: %[[TASK:.*]] = affine.min {{.*}}[%[[ROWS]]
+// CHECK: %[[COUNT:.*]] = affine.min {{.*}}(%[[FIRST]])[%[[PANELS]]]
+// CHECK: arith.cmpi ult, %[[TASK]], %c4
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: %[[FOURS:.*]] = affine.apply {{.*}}[%[[COUNT]]]
+// CHECK-NEXT: scf.for {{.*}} = %c0 to %[[FOURS]] step %c4
+// CHECK-NEXT: scf.for {{.*}} = %c0 to %[[TASK]] step %c1
+// CHECK: vector<1x4x{{16|32}}xf32>
+// V4: vector<1x4x32xf32>
+// CHECK: panels = 4
+// CHECK: scf.for {{.*}} = %[[FOURS]] to %[[COUNT]]
+// CHECK: vector<1x1x
+// CHECK: } else {
+// CHECK-NEXT: scf.for {{.*}} = %c0 to %[[COUNT]] step %c1
+
+// Winograd's sums of a row alone do not wait for memory.
+// ONE-LABEL: @linear(
+// ONE-NOT: scf.if
+// ONE: scf.forall {{.*}} step (%{{.*}}, 1)
+// ONE-NOT: scf.if
+// ONE: return
+func.func @linear(%x: tensor<?x1024xf32>, %w: tensor<1056x1024xf32>) -> tensor<?x1056xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x1024xf32>, tensor<1056x1024xf32> -> tensor<?x1056xf32>
+  return %0 : tensor<?x1056xf32>
+}
