@@ -2,20 +2,16 @@
 """`generate` of encoder-decoders beside transformers' generate(): the same sequences, for batches of ragged sources,
 of greedy search, beams and what changes scores, on the command line and in generation_config.json."""
 
-import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
-from generate import Case, bench_problem, differs, padded, samples, text_problem
-from harness import GOLDEN, Report, execute, why_not_clean_error
+from generation_checks import Case, bench_problem, differs, padded, run, samples, text_problem
+from harness import GOLDEN, Report
 from longer import POSITIONS, longer
-from recorded import Answers, add_options
-from safetensors.numpy import save_file
+from recorded import Answers
 
-HERE = Path(__file__).resolve().parent
 SEARCHES = {
     "greedy": {},
     "greedy, penalties": {"repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
@@ -101,33 +97,9 @@ BAD = {
 }
 
 
-def check_bad_input(case: SourceCase, name: str, report: Report) -> None:
-    for problem, (inputs, options, said) in BAD.items():
-        out = case.folder / "none.safetensors"
-        save_file({key: np.array(value) for key, value in inputs.items()}, case.folder / "bad.safetensors")
-        command = [case.program, "generate", "-w", case.source, "-i", case.folder / "bad.safetensors", "-o", out]
-        reason = why_not_clean_error(execute([*command, *options]), said)
-        report.add(f"{name}: {problem}", reason or ("wrote a file" if out.exists() else None))
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    parser.add_argument("cases", nargs="+", help="golden cases")
-    add_options(parser)
-    options = parser.parse_args()
-    answers = Answers(HERE / "generate_from_source_answers.npz", options.live, options.record)
-    report = Report()
-    for index, name in enumerate(options.cases):
-        with tempfile.TemporaryDirectory() as folder:
-            case = SourceCase(name, options.compile, Path(folder), answers)
-            check(case, name, report)
-            if index == 0:
-                check_bad_input(case, name, report)
-                report.add(f"{name}, text", text_problem(case))
-                report.add(f"{name}, bench", bench_problem(case))
-    answers.save()
-    return report.finish()
+    problems = {"text": text_problem, "bench": bench_problem}
+    return run(__doc__, "generate_from_source_answers.npz", SourceCase, check, BAD, problems)
 
 
 if __name__ == "__main__":

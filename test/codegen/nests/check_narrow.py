@@ -7,23 +7,15 @@ from pathlib import Path
 import numpy as np
 
 import nests
+from checks import arch, check, garbage, memref, normal, random, rows_of_sizes, run_checks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import quantize  # noqa: E402
 
-arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
 panel = 2 * nests.vector_lanes(arch)
-random = np.random.default_rng(0)
-failures = 0
 WORD, WORDS = 8, 4
 PANELS = {"bf16": "bf16", "int8": "i8", "int4": "i32"}
 SCALES = {"int8": "f32", "int4": "bf16"}
-
-
-def check(what, ok, note=""):
-    global failures
-    failures += not ok
-    print(f"{what}: {note}{'' if ok else '  FAILED'}")
 
 
 def groups_of(k):
@@ -38,21 +30,17 @@ def shapes_of(form, n, k):
     return (count, k, panel), (count, 1, panel)
 
 
-def memref(shape, element):
-    return f"memref<{'x'.join(map(str, shape))}x{element}>"
-
-
 def function_text(name, form, n, k, layout):
     panels, scales = shapes_of(form, n, k)
-    a, b = (memref((m, k) if layout == "out_in" else (k, m), "f32") for m in (2 * panel, n))
-    y = memref(panels, PANELS[form])
+    a, b = (memref(*((m, k) if layout == "out_in" else (k, m))) for m in (2 * panel, n))
+    y = memref(*panels, element=PANELS[form])
     if form == "bf16":
         return f"""
 func.func @{name}(%a: {a}, %b: {b}, %y: {y}) {{
   transformer_cpu.pack_weight {layout} ins(%a, %b) outs(%y) : ({a}, {b}, {y}) -> ()
   return
 }}"""
-    s = memref(scales, SCALES[form])
+    s = memref(*scales, element=SCALES[form])
     return f"""
 func.func @{name}(%a: {a}, %b: {b}, %s: {s}, %y: {y}) {{
   transformer_cpu.weight_scales {form} {layout} ins(%a, %b) outs(%s) : ({a}, {b}, {s}) -> ()
@@ -63,7 +51,7 @@ func.func @{name}(%a: {a}, %b: {b}, %s: {s}, %y: {y}) {{
 
 def weights_of(n, k):
     """Sizes of all kinds, ties, zeros, and rows with no number."""
-    w = random.standard_normal((n, k)).astype(np.float32) * np.exp2(random.integers(-20, 20, (n, 1))).astype(np.float32)
+    w = rows_of_sizes(n, k)
     special = [0, 1e-45, 2.0**-149 * 63, 3.4e38, np.nan, np.inf, -np.inf]
     for row, value in zip(range(0, n, 3), special):
         w[row] = random.integers(-2, 3, k).astype(np.float32)
@@ -147,8 +135,8 @@ func.func @rows{k}(%x: {x}, %y: {y}) {{
     factors = np.array([16.0**-u for u in range(WORD - 1)] + [1], np.float32)
     for k in widths:
         for count in (0, 1, 37):
-            x = random.standard_normal((count, k + 9)).astype(np.float32)[:, 3 : 3 + k]
-            y = np.full((count, groups_of(k), WORDS, WORD + 1), np.nan, np.float32)
+            x = normal(count, k + 9)[:, 3 : 3 + k]
+            y = garbage(count, groups_of(k), WORDS, WORD + 1)
             nests.call(library[f"rows{k}"], x, y)
             padded = np.zeros((count, groups_of(k) * quantize.GROUP), np.float32)
             padded[:, :k] = x
@@ -164,7 +152,4 @@ func.func @rows{k}(%x: {x}, %y: {y}) {{
             check(f"int4_rows {k} rows {count}", bool(ok))
 
 
-check_panels()
-check_rows()
-print("FAILED" if failures else "all passed")
-sys.exit(failures != 0)
+run_checks(check_panels, check_rows)

@@ -1,36 +1,12 @@
 """Compares the loop nests of the kernels with double precision on random shapes
 and checks that a row's bits depend on nothing but the row and its sequence."""
-import sys
-
 import numpy as np
 
 import nests
+from checks import arch, check, garbage, gpu, normal, offsets, random, run_checks
 
-arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
-gpu = arch == "gpu"  # whose kernels run here, thread by thread
-arch = "x86-64-v2" if gpu else arch
 lanes = nests.vector_lanes(arch)
 panel = 2 * lanes
-random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-failures = 0
-
-
-def check(what, ok, note=""):
-    global failures
-    failures += not ok
-    print(f"{what}: {note}{'' if ok else '  FAILED'}")
-
-
-def normal(*shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def offsets(lengths):
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def garbage(*shape):
-    return np.full(shape, np.nan, np.float32)
 
 
 # Layer norm, embedding -------------------------------------------------------
@@ -488,8 +464,4 @@ def check_pages():
 parts = (check_packing, check_sinusoids, check_norm, check_rms_norm, check_embedding, check_rotary, check_attention, check_pages)
 if not gpu:
     parts += (check_weights,)
-for part in parts:
-    if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
-        part()
-print("FAILED" if failures else "all passed")
-sys.exit(failures > 0)
+run_checks(*parts)

@@ -5,11 +5,11 @@ import sys
 import mpmath
 import numpy as np
 
+import checks
 import nests
 
 mpmath.mp.prec = 120
-arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
-lanes = nests.vector_lanes(arch)
+lanes = nests.vector_lanes(checks.arch)
 
 
 def f(exact):
@@ -49,9 +49,8 @@ FUNCTIONS = {  # name: exact function, interval, bound in ulp
     "tanh": (mpmath.tanh, (-10, 10), 1.5),
     "erf": (mpmath.erf, (-5, 5), 2.0),
 }
-library = nests.build("".join(body(n, n) for n in FUNCTIONS), arch)
+library = nests.build("".join(body(n, n) for n in FUNCTIONS), checks.arch)
 generator = np.random.default_rng(1)
-failed = False
 for name, (exact, (low, high), bound) in FUNCTIONS.items():
     tiny = np.float32(2.0) ** generator.integers(-149, 3, 1000).astype(np.float32)
     x = np.concatenate([generator.uniform(low, high, 20000), generator.uniform(-2, 2, 8000), tiny,
@@ -73,6 +72,5 @@ for name, (exact, (low, high), bound) in FUNCTIONS.items():
     ok &= np.array_equal(got, limits.astype(np.float32), equal_nan=True)
     if name in ("tanh", "erf"):
         ok &= np.array_equal(np.signbit(got[special == 0]), np.signbit(special[special == 0]))
-    failed |= not ok
-    print(f"{name}: {error:.2f} ulp (bound {bound}){'' if ok else '  FAILED'}")
-sys.exit(failed)
+    checks.check(name, ok, f"{error:.2f} ulp (bound {bound})")
+sys.exit(checks.failures > 0)

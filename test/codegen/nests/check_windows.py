@@ -1,38 +1,9 @@
 """Compares the nests of patches, windows and disentangled attention with double precision on random
 shapes, and checks that a row's bits depend on nothing but the row and its sequence."""
-import sys
-
 import numpy as np
 
 import nests
-
-arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
-arch = "x86-64-v2" if arch == "gpu" else arch  # whose kernels run here, thread by thread
-random = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-failures = 0
-
-
-def check(what, ok, note=""):
-    global failures
-    failures += not ok
-    print(f"{what}: {note}{'' if ok else '  FAILED'}")
-
-
-def normal(*shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def offsets(lengths):
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def garbage(*shape):
-    return np.full(shape, np.nan, np.float32)
-
-
-def memref(*sizes):
-    return f"memref<{'x'.join('?' if size is None else str(size) for size in sizes)}xf32>"
-
+from checks import arch, check, garbage, memref, normal, offsets, random, run_checks
 
 # Sequences, patches, windows ----------------------------------------------------
 
@@ -180,8 +151,4 @@ def check_disentangled():
             check(f"disentangled {heads}x{dim} {mode} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
 
 
-for part in (check_sequences, check_patches, check_windows, check_relative_scores, check_disentangled):
-    if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
-        part()
-print("FAILED" if failures else "all passed")
-sys.exit(failures > 0)
+run_checks(check_sequences, check_patches, check_windows, check_relative_scores, check_disentangled)

@@ -1,23 +1,13 @@
 """Checks what Winograd's inner product is given (codegen/Winograd.h): scales that are powers of two,
 corrections, zeros behind the last k; that the steps then sum to x times w; and the scales of features,
 by the sample of squares that they come from."""
-import sys
-
 import numpy as np
 
 import nests
+from checks import arch, check, garbage, normal, random, rows_of_sizes, run_checks
 
-arch = sys.argv[1] if len(sys.argv) > 1 else "x86-64-v3"
 panel = nests.vector_lanes(arch)
-random = np.random.default_rng(0)
-failures = 0
 STEP = 6
-
-
-def check(what, ok, note=""):
-    global failures
-    failures += not ok
-    print(f"{what}: {note}{'' if ok else '  FAILED'}")
 
 
 def scale_of(values):
@@ -64,16 +54,14 @@ def check_rows():
 
     def run(k, x, scales=None):
         scales = np.ones(k, np.float32) if scales is None else scales
-        y = np.full((len(x), 1 - -k // STEP, STEP), np.nan, np.float32)
-        inverse = np.full((len(x), panel), np.nan, np.float32)
+        y = garbage(len(x), 1 - -k // STEP, STEP)
+        inverse = garbage(len(x), panel)
         nests.call(library[f"rows{k}"], x, scales, y, inverse)
         return y, inverse
 
     for k in widths:
         for count in (0, 1, 37):
-            wide = random.standard_normal((count, k + 9)).astype(np.float32)
-            wide *= np.exp2(random.integers(-20, 20, (count, 1))).astype(np.float32)
-            x = wide[:, 3 : 3 + k]  # columns of something wider
+            x = rows_of_sizes(count, k + 9)[:, 3 : 3 + k]  # columns of something wider
             scales = feature_scales(k)
             y, inverse = run(k, x, scales)
             scale = scale_of(x * scales)
@@ -123,9 +111,9 @@ func.func @{name}_apart(%p: {packed(n, k)}, %t: memref<{k}xf32>, %y: {outs}) {{
 }}"""
     library = nests.build(text, arch)
     for name, n, k, layout in cases:
-        weights = [random.standard_normal((m, k)).astype(np.float32) * np.exp2(random.integers(-20, 20, (m, 1))).astype(np.float32) for m in (2 * panel, n)]
+        weights = [rows_of_sizes(m, k) for m in (2 * panel, n)]
         scales = feature_scales(k)
-        y = np.full((2 + -(-n // panel), 1 - -k // STEP, STEP, panel), np.nan, np.float32)
+        y = garbage(2 + -(-n // panel), 1 - -k // STEP, STEP, panel)
         nests.call(library[name], *(w if layout == "out_in" else np.ascontiguousarray(w.T) for w in weights), scales, y)
         w = np.concatenate([*weights, np.zeros((-n % panel, k), np.float32)]) / scales
         columns = y.transpose(0, 3, 1, 2).reshape(-1, 1 - -k // STEP, STEP)
@@ -178,11 +166,11 @@ func.func @{name}(%a: memref<{a}x{b}xf32>, %f: memref<{(b, a)[dim]}xf32>, %y: me
 }}""" for name, (a, b), dim, given in cases)
     library = nests.build(text, arch)
     for name, (a, b), dim, given in cases:
-        matrix = random.standard_normal((a, b)).astype(np.float32)
+        matrix = normal(a, b)
         matrix[random.random((a, b)) < 0.2] = 0
         (matrix if dim == 1 else matrix.T)[:, 0] = 1  # no line of zeros
         factors = random.random((b, a)[dim]).astype(np.float32)
-        y = np.full((a, b)[dim], np.nan, np.float32)
+        y = garbage((a, b)[dim])
         nests.call(library[name], matrix, factors, y)
         wanted = sampled(matrix, dim, factors if given else None).mean(0)
         check(f"sample_squares {a}x{b} dim {dim}{' factors' * given}", np.allclose(y, wanted, rtol=1e-4))
@@ -200,7 +188,7 @@ func.func @{layout}{given}(%a: {kind}, %b: {kind}, %s: memref<{k}xf32>, %y: memr
 
     def scales(layout, a, b, squares):
         given = squares is not None
-        y = np.full(k, np.nan, np.float32)
+        y = garbage(k)
         a, b = ((w if layout == "out_in" else np.ascontiguousarray(w.T)) for w in (a, b))
         nests.call(library[f"{layout}{int(given)}"], a, b, squares if given else y.copy(), y)
         return y
@@ -219,15 +207,10 @@ func.func @{layout}{given}(%a: {kind}, %b: {kind}, %s: memref<{k}xf32>, %y: memr
         # Pruned weights tell as little as equal ones; nor do lines that are no numbers.
         pruned = (random.standard_normal((n, k)) * (random.random((n, k)) < 0.01)).astype(np.float32)
         check(f"winograd_scales {layout} of pruned weights", bool((scales(layout, pruned, pruned, None) == 1).all()))
-        bad = random.standard_normal((n, k)).astype(np.float32)
+        bad = normal(n, k)
         bad[0, 0], bad[panel, 1] = np.nan, np.inf
         check(f"winograd_scales {layout} beside lines that are no numbers", bool((scales(layout, bad, bad, None) == 1).all()))
         check(f"winograd_scales {layout} of zeros", bool((scales(layout, 0 * a, 0 * a, None) == 1).all()))
 
 
-check_rows()
-check_panels()
-check_samples()
-check_scales()
-print("FAILED" if failures else "all passed")
-sys.exit(failures > 0)
+run_checks(check_rows, check_panels, check_samples, check_scales)
