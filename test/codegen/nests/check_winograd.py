@@ -94,7 +94,6 @@ def check_rows():
 
 def check_panels():
     shapes = [(1, 1), (panel, 6), (panel + 1, 7), (5 * panel - 1, 47), (3 * panel, 100), (31 * panel, 13)]
-    packed = lambda n, k: f"memref<{2 + -(-n // panel)}x{k}x{panel}xf32>"  # noqa: E731
     cases = [(f"w{i}{layout}", n, k, layout) for i, (n, k) in enumerate(shapes) for layout in ("out_in", "in_out")]
     text = ""
     for name, n, k, layout in cases:
@@ -103,10 +102,6 @@ def check_panels():
         text += f"""
 func.func @{name}(%a: {a}, %b: {b}, %t: memref<{k}xf32>, %y: {outs}) {{
   transformer_cpu.pack_weight {layout} ins(%a, %b) scales(%t) outs(%y) : ({a}, {b}, memref<{k}xf32>, {outs}) -> ()
-  return
-}}
-func.func @{name}_apart(%p: {packed(n, k)}, %t: memref<{k}xf32>, %y: {outs}) {{
-  transformer_cpu.winograd_panels ins(%p, %t) outs(%y) : ({packed(n, k)}, memref<{k}xf32>, {outs}) -> ()
   return
 }}"""
     library = nests.build(text, arch)
@@ -122,10 +117,6 @@ func.func @{name}_apart(%p: {packed(n, k)}, %t: memref<{k}xf32>, %y: {outs}) {{
         ok = np.array_equal(columns[:, 1:], steps) and np.array_equal(columns[:, 0, 0], 1 / scale)
         ok &= np.array_equal(columns[:, 0, [1, 3, 4, 5]], np.tile([0, 0, 0, 1], (len(w), 1)))
         ok &= close(columns[:, 0, 2], correction, pair_magnitude(steps))
-        panels = np.concatenate([*weights, np.zeros((-n % panel, k), np.float32)]).reshape(-1, panel, k).transpose(0, 2, 1)
-        apart = np.full_like(y, np.nan)
-        nests.call(library[f"{name}_apart"], np.ascontiguousarray(panels), scales, apart)
-        ok &= np.array_equal(apart, y)
         # The identity itself: all steps of a row of x and a column of w.
         x = random.standard_normal((4, k))
         rows, of_rows = steps_of(x)
