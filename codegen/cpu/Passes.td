@@ -93,8 +93,8 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::func::FuncOp"> {
     four, where a full tile has six) down to one.
 
     A task of fewer than four rows would wait for its additions and for one panel's
-    stream from memory: in a branch of its own (`scf.if`) each row goes through as
-    many panels at once as its format says. All tiles of a row sum in one order.
+    stream from memory: in a branch of its own (`scf.if`) a row, or two, goes through
+    several panels at once, as its format says. All tiles of a row sum in one order.
   }];
   let dependentDialects = ["::mlir::transformer::kernel::KernelDialect",
                            "::mlir::scf::SCFDialect", "::mlir::affine::AffineDialect",

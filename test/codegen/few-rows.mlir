@@ -1,13 +1,13 @@
 // DEFINE: %{arch} = haswell
 // DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=%{arch} --transformer-cpu-pack-linear --transformer-pass-destinations --canonicalize --transformer-cpu-tile
-// RUN: %{tile} | FileCheck %s
+// RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V3
 // REDEFINE: %{arch} = x86-64-v4
 // RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V4
 // REDEFINE: %{arch} = x86-64-v4/winograd
 // RUN: %{tile} | FileCheck %s --check-prefix=ONE
 
 // A task of fewer than four rows has the panels that a row goes through at once, however large they
-// are; one of more rows a single panel.
+// are; one of more rows a single panel. 32 registers hold the sums of two rows.
 // CHECK-LABEL: @linear(
 // CHECK: tensor.expand_shape
 // CHECK: %[[ROWS:.*]] = tensor.dim %{{.*}}, %c0
@@ -20,12 +20,16 @@
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: %[[FOURS:.*]] = affine.apply {{.*}}[%[[COUNT]]]
 // CHECK-NEXT: scf.for {{.*}} = %c0 to %[[FOURS]] step %c4
-// CHECK-NEXT: scf.for {{.*}} = %c0 to %[[TASK]] step %c1
-// CHECK: vector<1x4x{{16|32}}xf32>
-// V4: vector<1x4x32xf32>
+// V3-NEXT: scf.for {{.*}} = %c0 to %[[TASK]] step %c1
+// V3: -> (vector<1x4x16xf32>) {
+// V4: scf.for {{.*}} = %c0 to %[[PAIRS:[^ ]*]] step %c2
+// V4: -> (vector<2x4x32xf32>) {
 // CHECK: panels = 4
+// V4: scf.for {{.*}} = %[[PAIRS]] to %[[TASK]]
+// V4: -> (vector<1x4x32xf32>) {
+// V4: panels = 4
 // CHECK: scf.for {{.*}} = %[[FOURS]] to %[[COUNT]]
-// CHECK: vector<1x1x
+// CHECK: -> (vector<1x1x
 // CHECK: } else {
 // CHECK-NEXT: scf.for {{.*}} = %c0 to %[[COUNT]] step %c1
 

@@ -85,7 +85,7 @@ def Cpu_LinearAttr : Cpu_Attr<"Linear", "linear"> {
   let parameters = (ins EnumParameter<Cpu_LinearPart>:$part, DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$format,
                         DefaultValuedParameter<"int64_t", "0">:$steps, DefaultValuedParameter<"int64_t", "0">:$before,
                         DefaultValuedParameter<"int64_t", "1">:$panels);
-  let assemblyFormat = "`<` $part (`,` $format^)? (`,` `steps` `=` $steps^)? (`,` `before` `=` $before^)? (`,` `panels` `=` $panels^)? `>`";
+  let assemblyFormat = "`<` $part `` custom<LinearDetails>($format, $steps, $before, $panels) `>`";
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral attributeName = "transformer_cpu.linear";
   }];

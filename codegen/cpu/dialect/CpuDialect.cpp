@@ -12,6 +12,40 @@ using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::cpu;
 
+/// , "f32", steps = 3, before = 1, panels = 2, each where it is not the default.
+static ParseResult parseLinearDetails(AsmParser &parser, StringAttr &format, int64_t &steps,
+                                      int64_t &before, int64_t &panels) {
+  format = StringAttr(), steps = 0, before = 0, panels = 1;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringAttr text;
+    if (parser.parseOptionalAttribute(text).has_value()) {
+      format = text;
+      continue;
+    }
+    StringRef name;
+    SMLoc where = parser.getCurrentLocation();
+    int64_t value;
+    if (parser.parseKeyword(&name) || parser.parseEqual() || parser.parseInteger(value))
+      return failure();
+    if (name != "steps" && name != "before" && name != "panels")
+      return parser.emitError(where, "expected a format, steps, before or panels, found ") << name;
+    (name == "steps" ? steps : name == "before" ? before : panels) = value;
+  }
+  return success();
+}
+
+static void printLinearDetails(AsmPrinter &printer, StringAttr format, int64_t steps,
+                               int64_t before, int64_t panels) {
+  if (format)
+    printer << ", " << format;
+  if (steps)
+    printer << ", steps = " << steps;
+  if (before)
+    printer << ", before = " << before;
+  if (panels != 1)
+    printer << ", panels = " << panels;
+}
+
 #include "codegen/cpu/dialect/CpuDialect.cpp.inc"
 #include "codegen/cpu/dialect/CpuEnums.cpp.inc"
 

@@ -51,8 +51,8 @@ struct Int4Format : LinearFormat {
   }
   int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
   /// Sums of groups and of all take half of the registers each.
-  int64_t tilePanels(cpu::TargetAttr target) const override {
-    return target.getVectorRegisters() / (4 * target.tileVectors());
+  FewRowsTile fewRowsTile(cpu::TargetAttr target) const override {
+    return {1, target.getVectorRegisters() / (4 * target.tileVectors())};
   }
 
   int64_t products() const override { return weightGroup; }

@@ -48,6 +48,11 @@ struct LinearTerm {
   Value (*add)(ImplicitLocOpBuilder &b, ArrayRef<Value> x, ArrayRef<Value> w, Value sum);
 };
 
+/// Rows that go through several panels at once.
+struct FewRowsTile {
+  int64_t rows, panels;
+};
+
 class LinearFormat {
 public:
   virtual ~LinearFormat() = default;
@@ -62,9 +67,9 @@ public:
   /// The register tile: rows, and columns of a panel (NR).
   virtual int64_t tileRows(cpu::TargetAttr target) const = 0;
   virtual int64_t tileColumns(cpu::TargetAttr target) const = 0;
-  /// Panels that one row goes through at once where a task has fewer rows than would hide the
-  /// latency of additions and of memory.
-  virtual int64_t tilePanels(cpu::TargetAttr target) const { return 1; }
+  /// The tile of a task that has fewer rows than would hide the latency of additions and of memory;
+  /// of one panel if there is nothing to hide.
+  virtual FewRowsTile fewRowsTile(cpu::TargetAttr target) const { return {1, 1}; }
 
   /// Bytes that hold a column of K weights.
   virtual int64_t columnBytes(int64_t k) const { return 4 * k; }

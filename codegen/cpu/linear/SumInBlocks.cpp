@@ -5,7 +5,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::transformer {
@@ -66,25 +65,20 @@ void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
     return k ? arith::AddIOp::create(b, lower, arith::ConstantIndexOp::create(b, k)) : lower;
   };
   SmallVector<Value> totals(loop.getInitArgs());
-  // Nothing is added to a total of zero: the first block is the total.
-  if (llvm::all_of(totals, [](Value v) { return matchPattern(v, m_AnyZeroFloat()); })) {
-    totals = sumBlock(b, loop, lower, after(size), 0);
-    done = size;
-  }
-  if (whole - done > size) {
+  if (whole > size) {
     Value step = arith::ConstantIndexOp::create(b, size);
     auto blocks = scf::ForOp::create(
-        b, after(done), after(whole), step, totals,
+        b, lower, after(whole), step, totals,
         [&](OpBuilder &nested, Location loc, Value k, ValueRange args) {
           ImplicitLocOpBuilder body(loc, nested);
           Value end = arith::AddIOp::create(body, k, step);
           scf::YieldOp::create(body, addTo(body, args, sumBlock(body, loop, k, end, 0)));
         });
-    markPart(blocks, LinearPart::Blocks, {}, 0, done);
+    markPart(blocks, LinearPart::Blocks);
     totals = blocks.getResults();
     done = whole;
   }
-  for (int64_t end : {whole, steps}) // one block that is left, one that is not whole
+  for (int64_t end : {whole, steps}) // one block alone, one that is not whole
     if (done < end) {
       totals = addTo(b, totals, sumBlock(b, loop, after(done), after(end), done));
       done = end;

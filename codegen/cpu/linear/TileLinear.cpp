@@ -69,7 +69,7 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
       return signalPassFailure();
     separateFewRows(function);
     if (failed(blockK(function)) || failed(tileRegisters(function)) ||
-        failed(tileRemainders(function)))
+        failed(tileRemainders(function)) || failed(loopOverActivations(function)))
       signalPassFailure();
   }
 
@@ -118,9 +118,9 @@ private:
   /// goes through at once.
   OpFoldResult panelBlock(OpBuilder &builder, linalg::GenericOp contraction, Value rows) const {
     ImplicitLocOpBuilder b(contraction.getLoc(), builder);
-    int64_t all = cast<RankedTensorType>(panelsOf(contraction).getType()).getDimSize(0);
+    int64_t all = numPanels(contraction);
     int64_t many = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
-    int64_t few = llvm::alignTo(many, formatOf(contraction).tilePanels(target));
+    int64_t few = llvm::alignTo(many, fewRowsTile(contraction).panels);
     many = std::min(many, all), few = std::min(few, all);
     if (few == many)
       return b.getIndexAttr(many);
@@ -133,19 +133,31 @@ private:
   }
   static int64_t panelBytes(linalg::GenericOp contraction) {
     auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
-    return type.getNumElements() / type.getDimSize(0) * type.getElementTypeBitWidth() / 8;
+    return ShapedType::getNumElements(type.getShape().drop_front()) *
+           type.getElementTypeBitWidth() / 8;
   }
 
-  /// Tasks of fewer rows than that take each row for itself through several panels at once, if
-  /// their format says so.
+  /// Tasks of fewer rows than that have tiles of several panels, if their format says so.
   static constexpr int64_t kFewRows = 4;
+
+  FewRowsTile fewRowsTile(linalg::GenericOp contraction) const {
+    FewRowsTile tile = formatOf(contraction).fewRowsTile(target);
+    return tile.panels <= numPanels(contraction) ? tile : FewRowsTile{1, 1};
+  }
+  /// Of the layer, not of the task.
+  static int64_t numPanels(linalg::GenericOp contraction) {
+    Value panels = panelsOf(contraction);
+    while (auto slice = panels.getDefiningOp<tensor::ExtractSliceOp>())
+      panels = slice.getSource();
+    return cast<RankedTensorType>(panels.getType()).getDimSize(0);
+  }
 
   /// A copy of the task for when it has few rows, in an scf.if.
   void separateFewRows(func::FuncOp function) const {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp epilogue : epilogues(function)) {
       linalg::GenericOp contraction = contractionOf(epilogue);
-      if (formatOf(contraction).tilePanels(target) == 1)
+      if (fewRowsTile(contraction).panels == 1)
         continue;
       SmallVector<Operation *> ops = {contraction, epilogue};
       if (auto fill = contraction.getOutputs()[0].getDefiningOp<linalg::FillOp>())
@@ -260,13 +272,13 @@ private:
     return success();
   }
 
-  /// Register tiles of the format's rows by one panel: panels outside, rows inside. Of one row by
-  /// several panels where rows are few.
+  /// Register tiles of the format's rows by one panel: panels outside, rows inside; where rows are
+  /// few, of several panels.
   LogicalResult tileRegisters(func::FuncOp function) {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp root : roots(function)) {
       if (hasFewRows(root)) {
-        if (failed(tilePanels(rewriter, root)))
+        if (failed(tileFewRows(rewriter, root)))
           return failure();
         continue;
       }
@@ -281,13 +293,15 @@ private:
     return success();
   }
 
-  LogicalResult tilePanels(IRRewriter &rewriter, linalg::GenericOp root) {
-    int64_t panels = formatOf(contractionOf(root)).tilePanels(target);
+  LogicalResult tileFewRows(IRRewriter &rewriter, linalg::GenericOp root) {
+    auto [rows, panels] = fewRowsTile(contractionOf(root));
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
     std::swap(order[0], order[1]);
-    auto loops = fuseTile(rewriter, root, sizes(rewriter, {1, panels}), order, /*parallel=*/false);
+    auto loops =
+        fuseTile(rewriter, root, sizes(rewriter, {rows, panels}), order, /*parallel=*/false);
     if (failed(loops))
       return failure();
+    rowLoops.push_back({cast<scf::ForOp>(loops->back().getOperation()), rows});
     auto loop = cast<scf::ForOp>(loops->front().getOperation());
     scf::ForOp rest;
     if (failed(scf::peelForLoopAndSimplifyBounds(rewriter, loop, rest)))
@@ -300,6 +314,25 @@ private:
       if (failed(fuseTile(rewriter, left, sizes(rewriter, {1, 1}), order, /*parallel=*/false)))
         return failure();
     return success();
+  }
+
+  /// Activations are long code: one row and panel of a tile after the other, from sums that are in
+  /// memory then, instead of a copy for each.
+  LogicalResult loopOverActivations(func::FuncOp function) {
+    IRRewriter rewriter(function.getContext());
+    for (linalg::GenericOp epilogue : epilogues(function)) {
+      if (epilogue.getBody()->getOps<ActivationOp>().empty())
+        continue;
+      scf::SCFTilingOptions options;
+      options.setTileSizes(sizes(rewriter, {1, 1, 0}));
+      rewriter.setInsertionPoint(epilogue);
+      auto tiled =
+          scf::tileUsingSCF(rewriter, cast<TilingInterface>(epilogue.getOperation()), options);
+      if (failed(tiled))
+        return epilogue.emitOpError("could not be tiled");
+      rewriter.replaceOp(epilogue, tiled->replacements);
+    }
+    return canonicalizeTiles(function);
   }
 
   /// What register tiles are made of: epilogues, and contractions without one.

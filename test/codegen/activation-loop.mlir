@@ -1,0 +1,28 @@
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=haswell --transformer-cpu-pack-linear --transformer-pass-destinations --canonicalize --transformer-cpu-tile | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-pack=arch=haswell --transformer-cpu-tile --transformer-cpu-to-buffers | FileCheck %s --check-prefix=BUFFERS
+
+// An activation is long code: sums go to memory, from where a loop takes row after row and panel after
+// panel of the register tile.
+// CHECK-LABEL: @gelu(
+// CHECK: scf.if
+// CHECK: %[[FOUR:.*]] = scf.for {{.*}} -> (vector<1x4x16xf32>) {
+// CHECK: vector.transfer_write %[[FOUR]], {{.*}} : vector<1x4x16xf32>
+// CHECK: scf.for {{.*}} = %c0 to %c4 step %c1
+// CHECK: transformer.activation gelu {{.*}} : vector<1x1x16xf32>
+// CHECK: } else {
+// CHECK: %[[SIX:.*]] = scf.for {{.*}} -> (vector<6x1x16xf32>) {
+// CHECK: vector.transfer_write %[[SIX]], {{.*}} : vector<6x1x16xf32>
+// CHECK: scf.for {{.*}} = %c0 to %c6 step %c1
+// CHECK: transformer.activation gelu {{.*}} : vector<1x1x16xf32>
+// CHECK-NOT: transformer.activation {{.*}} vector<{{[2-9]}}
+
+// In place: the tile of sums is the result's.
+// BUFFERS-LABEL: @gelu(
+// BUFFERS-NOT: memref.alloc
+// BUFFERS-NOT: memref.copy
+// BUFFERS: return
+func.func @gelu(%x: tensor<?x768xf32>, %w: tensor<1056x768xf32>, %b: tensor<1056xf32>) -> tensor<?x1056xf32> {
+  %0 = transformer.linear %x, %w bias(%b : tensor<1056xf32>) out_in : tensor<?x768xf32>, tensor<1056x768xf32> -> tensor<?x1056xf32>
+  %1 = transformer.activation gelu %0 : tensor<?x1056xf32>
+  return %1 : tensor<?x1056xf32>
+}
