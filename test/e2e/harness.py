@@ -1,9 +1,13 @@
 """What the end-to-end tests share: reports, running programs, safetensors files byte by byte."""
 
+import hashlib
 import json
+import os
 import re
+import shutil
 import struct
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,10 +63,35 @@ def execute(command: list[object], seconds: float = RUN_SECONDS, **options: obje
 
 
 def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
-    """Compiles, verifying the IR after every pass, or raises RuntimeError."""
+    """Compiles, verifying the IR after every pass, or raises RuntimeError. What tests compile again with the same
+    options is kept in the folder that TRANSFORMER_TEST_PROGRAMS names, if it does."""
+    kept = _kept(compiler, source, [str(option) for option in options])
+    if kept and kept.exists():
+        program.unlink(missing_ok=True)
+        shutil.copy(kept, program)
+        return
     done = execute([compiler, source, "-o", program, "--verify-each", *options], COMPILE_SECONDS)
     if done.code != 0 or not program.exists():
         raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
+    if kept:
+        part = Path(tempfile.mkdtemp(dir=kept.parent)) / kept.name
+        shutil.copy(program, part)
+        part.rename(kept)
+
+
+def _kept(compiler: Path, source: Path, options: list[str]) -> Path | None:
+    folder = os.environ.get("TRANSFORMER_TEST_PROGRAMS")
+    if not folder:
+        return None
+    words = " ".join(options)
+    for default in ("--arch native", "--weights-dtype f32"):
+        words = words.replace(default, "")
+    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {words.split()}".encode())
+    for file in sorted(source.rglob("*")) if source.is_dir() else [source]:
+        if file.is_file():
+            digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder) / digest.hexdigest()
 
 
 def why_not_clean_error(done: Outcome, words: tuple[str, ...]) -> str | None:

@@ -18,8 +18,11 @@ from threading import Lock
 from compare import compare, compare_files
 from safetensors.numpy import load_file
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+from harness import compile_program  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
-COMPILE_SECONDS, RUN_SECONDS = 300, 60
+RUN_SECONDS = 60
 LOADING = Lock()  # loading sets PyTorch's default type, for the whole process
 
 
@@ -60,12 +63,15 @@ def live_reference(case: Path) -> object:
         return Reference(case, json.loads((case / "config.json").read_text()))
 
 
-def check_case(case: Path, compiler: list[str | Path], launcher: list[str], work: Path, live: bool) -> None:
-    """Compiles with the command `compiler` and runs; raises Failure at the first thing that is wrong."""
+def check_case(case: Path, compiler: Path, arch: str, launcher: list[str], work: Path, live: bool) -> None:
+    """Compiles and runs; raises Failure at the first thing that is wrong."""
     work.mkdir(parents=True, exist_ok=True)
     program = work / "program"
     program.unlink(missing_ok=True)
-    call("compile", [*compiler, case, "-o", program, "--verify-each"], COMPILE_SECONDS)
+    try:
+        compile_program(compiler, case, program, "--arch", arch)
+    except RuntimeError as error:
+        raise Failure(str(error)) from None
     reference = live_reference(case) if live else None
     for set_name in input_sets(case):
         output = work / f"{set_name}.out.safetensors"
@@ -81,9 +87,9 @@ def check_case(case: Path, compiler: list[str | Path], launcher: list[str], work
             raise Failure(f"{set_name}: {line}")
 
 
-def report(case: Path, compiler: list[str | Path], launcher: list[str], work: Path, live: bool) -> bool:
+def report(case: Path, *how: object) -> bool:
     try:
-        check_case(case, compiler, launcher, work, live)
+        check_case(case, *how)
     except Failure as failure:
         print(f"FAIL: golden/{case.name}: {failure}", flush=True)
         return False
@@ -112,9 +118,8 @@ def main() -> int:
     cases = find_cases(arguments.cases, parser)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         work = arguments.work or Path(scratch)
-        compiler = [arguments.compile.resolve(), "--arch", arguments.arch]
-        launcher = shlex.split(arguments.launcher)
-        good = list(pool.map(lambda case: report(case, compiler, launcher, work / case.name, arguments.live), cases))
+        compiler, launcher = arguments.compile.resolve(), shlex.split(arguments.launcher)
+        good = list(pool.map(lambda case: report(case, compiler, arguments.arch, launcher, work / case.name, arguments.live), cases))
     print(f"{good.count(True)} passed, {good.count(False)} failed")
     return 0 if all(good) and good else 1
 
