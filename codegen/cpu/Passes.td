@@ -181,10 +181,22 @@ def OutlineParallel : Pass<"transformer-cpu-outline-parallel", "::mlir::ModuleOp
     The body of every `scf.forall` becomes a function of a context and an index;
     the values it captures travel in a struct on the caller's stack. What a
     `transformer_kernel.work` in the body says becomes a constant for the
-    runtime's profiles; its amounts are stored on the stack. Calls with `transformer.scope` name the layer to the profiler. Fails if a
-    `scf.forall` is left.
+    runtime's profiles; its amounts are stored on the stack. Calls with
+    `transformer.scope` name the layer to the profiler. Fails if a `scf.forall` is
+    left.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+}
+
+def MergeTasks : Pass<"transformer-cpu-merge-tasks", "::mlir::ModuleOp"> {
+  let summary = "One function for tasks that do the same";
+  let description = [{
+    A decoder's `forward` and `step` have the same linear layers, and weights of one
+    shape are packed alike: of private functions whose addresses are taken and whose
+    bodies are equivalent, the first stands in for the others, which are erased. What
+    profiles say of them travels with the call and stays.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
 def LowerGlobals : Pass<"transformer-cpu-lower-globals", "::mlir::ModuleOp"> {

@@ -50,6 +50,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
 
 void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineParallel());
+  manager.addPass(createMergeTasks());
   manager.addPass(createLowerModuleAbi());
   manager.addPass(createLowerGlobals());        // functions refer to them
   OpPassManager &functions = manager.nestAny(); // of the LLVM dialect, too
