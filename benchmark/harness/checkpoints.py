@@ -28,6 +28,29 @@ open(sys.argv[1] + "/vocab.txt", "w").write("\\n".join(words) + "\\n")
 """
 
 
+# Decoders of usual shapes; a word for each token, since CTranslate2 is asked in words.
+MAKE_DECODER = """
+import sys, tokenizers, torch, transformers
+torch.manual_seed(1)
+if sys.argv[2] == "gpt2":
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config())
+else:
+    shape = dict(hidden_size=768, intermediate_size=3072, num_hidden_layers=12, num_attention_heads=12)
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(max_position_embeddings=2048, **shape))
+model.save_pretrained(sys.argv[1])
+words = {f"w{i}": i for i in range(model.config.vocab_size)}
+tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="w0"))
+tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+special = dict(bos_token="w1", eos_token="w2", unk_token="w0")
+transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(sys.argv[1])
+"""
+
+
+def decoder(folder: Path) -> None:
+    command = [sys.executable, "-c", MAKE_DECODER, folder, folder.parent.name]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
 def bert_base(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", MAKE_BERT_BASE, folder], check=True, stdout=sys.stderr)
 
@@ -42,8 +65,8 @@ def minilm(folder: Path) -> None:
     shutil.rmtree(download)
 
 
-MAKERS = {"bert-base": bert_base, "minilm": minilm}
-TITLES = {"bert-base": "BERT-base", "minilm": "all-MiniLM-L6-v2"}
+MAKERS = {"bert-base": bert_base, "minilm": minilm, "gpt2": decoder, "llama-160m": decoder}
+TITLES = {"bert-base": "BERT-base", "minilm": "all-MiniLM-L6-v2", "gpt2": "GPT-2 (124M)", "llama-160m": "Llama, 160M"}
 
 
 def checkpoint(name: str, cache: Path) -> Path:

@@ -137,9 +137,9 @@ class Ours:
         pass
 
 
-def compile_program(compiler: Path, source: Path, program: Path, isa: Isa) -> None:
+def compile_program(compiler: Path, source: Path, program: Path, isa: Isa, *options: str) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
-    command = [compiler, source, "-o", program, "--arch", isa.arch]
+    command = [compiler, source, "-o", program, "--arch", isa.arch, *options]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise Failure(f"transformer-compile {source.name}: {result.stderr.strip()[-300:]}")

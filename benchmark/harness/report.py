@@ -113,6 +113,14 @@ def start_lines(start: dict) -> list[str]:
     return [*lines, table(["shape", "threads", *names], body), *([""] if gaps else []), *gaps]
 
 
+def generation_lines(run: dict) -> list[str]:
+    lines = ["", f"## Text of {title(run['model'], run['isa'])}", ""]
+    names = dict.fromkeys(name for row in run["rows"] for name in row["ms"])
+    body = [[row["shape"], str(row["threads"]), *(number(row["ms"].get(name)) for name in names)] for row in run["rows"]]
+    gaps = gap_lines(run["rows"])
+    return [*lines, table(["milliseconds", "threads", *names], body), *([""] if gaps else []), *gaps]
+
+
 def title(model: str, isa: str, threads: int | None = None) -> str:
     parts = [TITLES.get(model, Path(model).name)]
     parts += ["all held to AVX2"] if isa == "avx2" else []
@@ -137,6 +145,8 @@ def markdown(results: dict) -> str:
             lines += ["", f"Something else ran while these were measured: {', '.join(disturbed)}."]
     for start in results["starts"]:
         lines += start_lines(start)
+    for run in results["generations"]:
+        lines += generation_lines(run)
     lines += op_lines(results["ops"])
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += ["", f"{results['date']}, commit {results['commit']}; {versions}. {results['rounds']} rounds."]

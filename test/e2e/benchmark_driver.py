@@ -99,6 +99,18 @@ def check_ops(driver: Driver, report: Report) -> None:
     report.add("benchmark/ops", expect(good, f"{row}"))
 
 
+def check_generation(driver: Driver, report: Report) -> None:
+    run = {"model": str(GOLDEN / "gpt2-lm"), "generate": {"prompt": 5, "new_tokens": 3}}
+    results, text = driver.results(run | {"weights": ["f32", "int4"], "threads": [1], "peers": [MISSING]})
+    (generation,) = results["generations"]
+    rows = {row["shape"]: row for row in generation["rows"]}
+    good = list(rows) == ["prompt of 5", "a token behind it, of 3"]
+    good &= all(list(row["ms"]) == [OURS, f"{OURS}, int4"] and min(row["ms"].values()) > 0 for row in rows.values())
+    report.add("benchmark/generate", expect(good, f"{generation}"))
+    report.add("benchmark/generate: gap", expect(all(MISSING in row["gaps"] for row in rows.values()), f"{rows}"))
+    report.add("benchmark/generate: Markdown", expect("Text of gpt2-lm" in text, text))
+
+
 def check_avx2_only(folder: Path, report: Report) -> None:
     """A library that asks for AVX-512 under avx2_only.c must hear that there is none, but AVX."""
     source, library = folder / "xcr0.c", folder / "libxcr0.so"
@@ -139,6 +151,7 @@ def main() -> int:
             check_table(driver, report, {"2x7": 14, "ragged": 13})
             check_table(driver, report, {"ragged": 13}, "--isa", "avx2", "--shapes", "ragged", bits=256)
             check_start(driver, report)
+            check_generation(driver, report)
             check_ops(driver, report)
             check_avx2_only(Path(folder), report)
             check_refusals(driver, report)

@@ -1,0 +1,95 @@
+"""Greedy generation: the milliseconds of a prompt's first token, and of each that follows.
+
+The time of a token behind the first is that of all of them less that of one, over how many there are between.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import numpy as np
+
+from harness.checkpoints import checkpoint, model_cache
+from harness.measure import Options, note
+from harness.processes import Failure, Ours, Peer, compile_program, run_json
+
+FLOAT32 = "f32"  # of --weights-dtype; the only one that peers are asked for
+
+
+def our_name(form: str) -> str:
+    return Ours.name if form == FLOAT32 else f"{Ours.name}, {form}"
+
+
+class OurGenerator:
+    """A compiled program: a fresh process a round."""
+
+    def __init__(self, folder: Path, cache: Path, form: str, threads: int, options: Options) -> None:
+        program = cache / f"{options.isa.file_name('program')}-{form}"
+        compile_program(options.compiler, folder, program, options.isa, "--weights-dtype", form)
+        self.command, self.threads = [program, "bench", "--weights", folder], threads
+
+    def times(self, prompt: int, new: int) -> tuple[float, float]:
+        lengths = ["--lengths", prompt, "--new-tokens", new, "--threads", self.threads, "--repeat", 3, "--json"]
+        found = run_json(self.threads, [*self.command, *lengths])
+        return found["prefill_ms"], 1e3 / found["decode_tokens_per_second"]
+
+    def close(self) -> None:
+        pass
+
+
+class PeerGenerator:
+    """A worker that is asked for one token and for all of them in turn."""
+
+    def __init__(self, name: str, folder: Path, cache: Path, threads: int, options: Options) -> None:
+        self.peer = Peer(f"{name}-generator", folder, cache, threads, options.isa)
+
+    def times(self, prompt: int, new: int) -> tuple[float, float]:
+        ms = []
+        for count in (1, new):
+            _, tokens = self.peer.prepare({"length": np.int64(prompt), "new_tokens": np.int64(count)})
+            if tokens.shape != (count,):
+                raise Failure(f"{tokens.shape} tokens, expected {count}")
+            ms.append(self.peer.median_ms(3))
+        return ms[0], (ms[1] - ms[0]) / (new - 1)
+
+    def close(self) -> None:
+        self.peer.close()
+
+
+def contestants(run: dict, threads: int, options: Options, gaps: dict[str, str]) -> dict:
+    folder, cache = checkpoint(run["model"], options.cache), model_cache(run["model"], options.cache)
+    makers = {our_name(form): lambda form=form: OurGenerator(folder, cache, form, threads, options) for form in run["weights"]}
+    makers |= {name: lambda name=name: PeerGenerator(name, folder, cache, threads, options) for name in run["peers"]}
+    found = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except Failure as failure:
+            gaps[name] = str(failure)
+    return found
+
+
+def measure_generation(run: dict, all_threads: list[int], options: Options) -> dict:
+    """`run`: a run file with "generate": the prompt's tokens and the new ones."""
+    prompt, new = run["generate"]["prompt"], run["generate"]["new_tokens"]
+    result = {"model": run["model"], "isa": options.isa.name, "prompt": prompt, "new_tokens": new, "rows": []}
+    for threads in all_threads:
+        gaps: dict[str, str] = {}
+        generators = contestants(run, threads, options, gaps)
+        rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in generators}
+        for _ in range(options.rounds):
+            for name, generator in generators.items():
+                try:
+                    if name not in gaps:
+                        rounds[name].append(generator.times(prompt, new))
+                except Failure as failure:
+                    gaps[name] = str(failure)
+        for generator in generators.values():
+            generator.close()
+        medians = {name: [statistics.median(ms) for ms in zip(*times)] for name, times in rounds.items() if name not in gaps}
+        for part, name in enumerate((f"prompt of {prompt}", f"a token behind it, of {new}")):
+            ms = {contestant: times[part] for contestant, times in medians.items()}
+            result["rows"].append({"shape": name, "threads": threads, "ms": ms, "gaps": gaps})
+            note(f"{run['model']}, {name}, {threads} threads: " + ", ".join(f"{who} {t:.2f} ms" for who, t in ms.items()))
+    return result
