@@ -64,9 +64,9 @@ private:
     mlir::gpu::TerminatorOp::create(b);
     b.setInsertionPoint(body.thenBlock()->getTerminator());
     IRMapping map;
-    for (auto [place, bound] :
-         llvm::reverse(llvm::zip_equal(loop.getInductionVars(), loop.getUpperBound()))) {
-      map.map(place, arith::RemUIOp::create(b, thread, bound).getResult());
+    for (int64_t d = loop.getNumLoops() - 1; d >= 0; --d) {
+      Value bound = loop.getUpperBound()[d];
+      map.map(loop.getInductionVars()[d], arith::RemUIOp::create(b, thread, bound).getResult());
       thread = arith::DivUIOp::create(b, thread, bound);
     }
     for (Operation &op : loop.getBody()->without_terminator())

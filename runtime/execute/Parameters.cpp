@@ -152,12 +152,14 @@ const void *Parameters::materialize(size_t index) {
   return item.converted.data<char>();
 }
 
-/// Called after a prepare function has read a source: gives back what nobody needs any more.
+/// Called after a prepare function has read a source: gives back what nobody needs any more. Pages
+/// of a mapped file come again when they are read, so those of a table that is kept go, too: a
+/// lookup reads a few rows.
 void Parameters::finishUse(size_t index, PageWork &work) {
   if (index >= bound.size())
     return; // a prepared tensor
   Bound &item = bound[index];
-  if (--item.uses != 0 || item.kept)
+  if (--item.uses != 0 || (item.kept && !item.direct))
     return;
   item.converted = Tensor();
   work.release(item.found.file->pages(*item.found.view));
@@ -235,6 +237,9 @@ void Parameters::runPrepare(Arena &arena) {
   }
   tr_scope(nullptr);
   work.run();
+  for (const Bound &item : bound) // neighbours come with a large page of the file
+    if (item.direct)
+      releasePages(item.found.file->pages(*item.found.view));
 }
 
 } // namespace transformer::runtime
