@@ -65,7 +65,7 @@ def execute(command: list[object], seconds: float = RUN_SECONDS, **options: obje
 def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
     """Compiles, verifying the IR after every pass, or raises RuntimeError. What tests compile again with the same
     options is kept in the folder that TRANSFORMER_TEST_PROGRAMS names, if it does."""
-    kept = _kept(compiler, source, [str(option) for option in options])
+    kept = _kept(compiler, source, program.suffix, [str(option) for option in options])
     if kept and kept.exists():
         program.unlink(missing_ok=True)
         shutil.copy(kept, program)
@@ -79,14 +79,14 @@ def compile_program(compiler: Path, source: Path, program: Path, *options: str) 
         part.rename(kept)
 
 
-def _kept(compiler: Path, source: Path, options: list[str]) -> Path | None:
+def _kept(compiler: Path, source: Path, suffix: str, options: list[str]) -> Path | None:
     folder = os.environ.get("TRANSFORMER_TEST_PROGRAMS")
     if not folder:
         return None
     words = " ".join(options)
     for default in ("--arch native", "--weights-dtype f32"):
         words = words.replace(default, "")
-    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {words.split()}".encode())
+    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {suffix} {words.split()}".encode())
     for file in sorted(source.rglob("*")) if source.is_dir() else [source]:
         if file.is_file():
             digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
