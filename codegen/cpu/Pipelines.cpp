@@ -40,7 +40,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   functions.addPass(createLowerElementwise());
   functions.addPass(createSumInBlocks());
   functions.addPass(createLowerVectors());
-  functions.addPass(createCanonicalizerPass()); // constant steps of unrolled loops
+  addCleanUp(functions); // constant steps of unrolled loops
   functions.addPass(createPrefetchPanels());
   functions.addPass(createEmitNests());
   addCleanUp(functions);
@@ -72,5 +72,5 @@ void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
-  addCleanUp(manager.nestAny());
+  addBlockCleanUp(manager.nestAny());
 }

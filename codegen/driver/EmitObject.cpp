@@ -32,9 +32,9 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(cpu::T
   // must not fuse others, or a row's bits would depend on the loop around it.
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, target.getCpu(), target.getFeatures(), options, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, target.getCpu(), target.getFeatures(), options,
+                                 llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>

@@ -18,7 +18,7 @@ namespace mlir::transformer {
 llvm::Expected<std::unique_ptr<llvm::Module>> toLlvmIr(ModuleOp module, cpu::TargetAttr target,
                                                        llvm::LLVMContext &context);
 
-/// LLVM's -O3.
+/// What loops that are in order already need of LLVM's -O3.
 llvm::Error optimize(llvm::Module &ir, cpu::TargetAttr target);
 
 /// Writes assembly or an object file of optimised LLVM IR.

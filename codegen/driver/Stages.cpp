@@ -8,6 +8,7 @@
 #include "codegen/gpu/Pipelines.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/memory/Pipelines.h"
+#include "codegen/memory/SubsetModels.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -156,6 +157,7 @@ void mlir::transformer::registerCodegenPipelines() {
 }
 
 void mlir::transformer::registerCodegenDialects(DialectRegistry &registry) {
+  registerSubsetModels(registry);
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);

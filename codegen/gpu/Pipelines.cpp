@@ -39,7 +39,7 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   module.addPass(createConvertGpuOpsToNVVMOps());
   module.addPass(createArithToLLVMConversionPass());
   module.addPass(createReconcileUnrealizedCastsPass());
-  addCleanUp(module);
+  addBlockCleanUp(module);
 }
 
 void mlir::transformer::buildPtxPipeline(OpPassManager &manager) {

@@ -9,6 +9,12 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 void mlir::transformer::addCleanUp(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
+  manager.addPass(createCSEPass());
+}
+
+void mlir::transformer::addBlockCleanUp(OpPassManager &manager) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

@@ -8,8 +8,12 @@ class OpPassManager;
 
 namespace mlir::transformer {
 
-/// Canonicalisation, and what is computed twice once.
+/// Canonicalisation, and what is computed twice once: of loops and branches that are regions, whose
+/// blocks there is nothing to gain from.
 void addCleanUp(OpPassManager &manager);
+
+/// The same where control flow is blocks.
+void addBlockCleanUp(OpPassManager &manager);
 
 /// Results written where callers want them, computations on weights moved to prepare functions.
 void addPreparePasses(OpPassManager &manager);

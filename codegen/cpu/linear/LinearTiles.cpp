@@ -34,18 +34,24 @@ Value transformer::panelsOf(linalg::GenericOp contraction) {
   return contraction.getInputs().back();
 }
 
-LogicalResult transformer::canonicalizeTiles(func::FuncOp function) {
-  RewritePatternSet patterns(function.getContext());
-  for (Dialect *dialect : function.getContext()->getLoadedDialects())
-    if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
-                           dialect->getNamespace()))
+RewritePatternSet transformer::tilePatterns(MLIRContext *context) {
+  constexpr StringLiteral dialects[] = {"affine", "arith", "linalg", "scf", "tensor", "vector"};
+  RewritePatternSet patterns(context);
+  for (Dialect *dialect : context->getLoadedDialects())
+    if (llvm::is_contained(dialects, dialect->getNamespace()))
       dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName op : function.getContext()->getRegisteredOperations())
-    if (llvm::is_contained({"affine", "arith", "linalg", "scf", "tensor", "vector"},
-                           op.getDialectNamespace()))
-      op.getCanonicalizationPatterns(patterns, function.getContext());
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (llvm::is_contained(dialects, op.getDialectNamespace()))
+      op.getCanonicalizationPatterns(patterns, context);
   linalg::populateLinalgTilingCanonicalizationPatterns(patterns);
   scf::populateSCFForLoopCanonicalizationPatterns(patterns);
   tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  return applyPatternsGreedily(function, std::move(patterns));
+  return patterns;
+}
+
+LogicalResult transformer::rewriteTiles(func::FuncOp function,
+                                        const FrozenRewritePatternSet &patterns) {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return applyPatternsGreedily(function, patterns, config);
 }

@@ -5,6 +5,7 @@
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 namespace mlir::transformer {
 
@@ -21,8 +22,12 @@ int64_t stepsOf(linalg::GenericOp contraction);
 Value rowsOf(linalg::GenericOp contraction);
 Value panelsOf(linalg::GenericOp contraction);
 
-/// Canonicalises loops, slices, arithmetic and vectors, no other dialect.
-LogicalResult canonicalizeTiles(func::FuncOp function);
+/// What canonicalises loops, slices, arithmetic and vectors, no other dialect. A pass makes it
+/// once: that takes as long as applying it to a function.
+RewritePatternSet tilePatterns(MLIRContext *context);
+
+/// Applies patterns where control flow is regions.
+LogicalResult rewriteTiles(func::FuncOp function, const FrozenRewritePatternSet &patterns);
 
 } // namespace mlir::transformer
 

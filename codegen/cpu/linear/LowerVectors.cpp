@@ -1,6 +1,6 @@
 //===- LowerVectors.cpp - accumulators into registers ---------------------===//
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -107,6 +107,17 @@ scf::ForOp splitAccumulator(RewriterBase &rewriter, scf::ForOp loop) {
 
 struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectorsPass> {
   using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet found(context);
+    vector::populateVectorTransferPermutationMapLoweringPatterns(found);
+    for (RegisteredOperationName op : context->getRegisteredOperations())
+      if (op.getDialectNamespace() == "vector")
+        op.getCanonicalizationPatterns(found, context);
+    patterns = std::move(found);
+    return success();
+  }
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     cpu::TargetAttr target = cpu::TargetAttr::of(function);
@@ -120,12 +131,7 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
     });
     for (scf::ForOp &loop : loops)
       loop = splitAccumulator(rewriter, loop);
-    RewritePatternSet patterns(&getContext());
-    vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
-    for (RegisteredOperationName op : getContext().getRegisteredOperations())
-      if (op.getDialectNamespace() == "vector")
-        op.getCanonicalizationPatterns(patterns, &getContext());
-    if (failed(applyPatternsGreedily(function, std::move(patterns))))
+    if (failed(rewriteTiles(function, patterns)))
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;
     function.walk([&](scf::ForOp loop) {
@@ -136,6 +142,9 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
       if (failed(loopUnrollByFactor(loop, target.getUnroll())))
         return signalPassFailure();
   }
+
+private:
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace

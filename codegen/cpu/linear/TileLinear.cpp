@@ -62,10 +62,17 @@ FailureOr<SmallVector<LoopLikeOpInterface>> fuseTile(IRRewriter &rewriter,
 struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> {
   using Base::Base;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    patterns = tilePatterns(context);
+    return success();
+  }
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    if (epilogues(function).empty())
+      return;
     target = cpu::TargetAttr::of(function);
-    if (!target || failed(tileTasks(function)) || failed(canonicalizeTiles(function)))
+    if (!target || failed(tileTasks(function)) || failed(rewriteTiles(function, patterns)))
       return signalPassFailure();
     separateFewRows(function);
     if (failed(blockK(function)) || failed(tileRegisters(function)) ||
@@ -234,7 +241,7 @@ private:
           sliceOverK(b, contraction, b.getIndexAttr(last), steps - last, loop.getResult(0));
       rewriter.replaceOp(contraction, rest);
     }
-    return canonicalizeTiles(function);
+    return rewriteTiles(function, patterns);
   }
 
   /// The contraction over `size` steps of k from `first`, added to `sums`.
@@ -332,7 +339,7 @@ private:
         return epilogue.emitOpError("could not be tiled");
       rewriter.replaceOp(epilogue, tiled->replacements);
     }
-    return canonicalizeTiles(function);
+    return rewriteTiles(function, patterns);
   }
 
   /// What register tiles are made of: epilogues, and contractions without one.
@@ -366,7 +373,7 @@ private:
         rowLoops.push_back({cast<scf::ForOp>(loops->front().getOperation()), next});
       }
     }
-    return canonicalizeTiles(function);
+    return rewriteTiles(function, patterns);
   }
 
   /// Leaves the full tiles to `loop`; returns a loop of at most one iteration over
@@ -435,6 +442,7 @@ private:
   }
 
   cpu::TargetAttr target;
+  FrozenRewritePatternSet patterns;
   SmallVector<std::pair<scf::ForOp, int64_t>> rowLoops; // and the rows of a full tile
 };
 

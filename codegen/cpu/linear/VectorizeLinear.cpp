@@ -167,7 +167,7 @@ private:
   VectorType row, panelRow, accumulator;
 };
 
-LogicalResult tileK(func::FuncOp function) {
+LogicalResult tileK(func::FuncOp function, const FrozenRewritePatternSet &patterns) {
   IRRewriter rewriter(function.getContext());
   for (linalg::GenericOp contraction : contractions(function)) {
     scf::SCFTilingOptions options;
@@ -186,7 +186,7 @@ LogicalResult tileK(func::FuncOp function) {
     }
     rewriter.replaceOp(contraction, tiled->replacements);
   }
-  return canonicalizeTiles(function);
+  return rewriteTiles(function, patterns);
 }
 
 bool isSum(AffineMap map) {
@@ -220,18 +220,6 @@ void countFromBlock(IRRewriter &rewriter, scf::ForOp loop) {
   Value size = loop.getUpperBound();
   loop.setLowerBound(first);
   loop.setUpperBound(arith::AddIOp::create(rewriter, loop.getLoc(), first, size));
-}
-
-/// Reads and writes of slices become reads and writes of what they are taken from.
-LogicalResult foldSubsets(func::FuncOp function) {
-  MLIRContext *context = function.getContext();
-  RewritePatternSet patterns(context);
-  vector::TransferReadOp::getCanonicalizationPatterns(patterns, context);
-  vector::TransferWriteOp::getCanonicalizationPatterns(patterns, context);
-  tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-  if (failed(applyPatternsGreedily(function, std::move(patterns))))
-    return failure();
-  return canonicalizeTiles(function);
 }
 
 /// Inputs that are read at a constant place of some dimension become slices there
@@ -275,7 +263,7 @@ linalg::GenericOp sliceConstantPlaces(IRRewriter &rewriter, linalg::GenericOp op
   return sliced;
 }
 
-LogicalResult vectorize(func::FuncOp function) {
+LogicalResult vectorize(func::FuncOp function, const FrozenRewritePatternSet &patterns) {
   MLIRContext *context = function.getContext();
   IRRewriter rewriter(context);
   SmallVector<linalg::LinalgOp> ops;
@@ -298,7 +286,7 @@ LogicalResult vectorize(func::FuncOp function) {
       return op->emitOpError("could not be vectorised");
     rewriter.replaceOp(op, vectorized->replacements);
   }
-  if (failed(foldSubsets(function)))
+  if (failed(rewriteTiles(function, patterns)))
     return failure();
   // The accumulator becomes a value carried by the loop over k.
   SmallVector<scf::ForOp> loops;
@@ -312,7 +300,7 @@ LogicalResult vectorize(func::FuncOp function) {
         hoistLoopInvariantSubsets(rewriter, cast<LoopLikeOpInterface>(loop.getOperation()));
     hoisted->setDiscardableAttrs(marks);
   }
-  if (failed(foldSubsets(function)))
+  if (failed(rewriteTiles(function, patterns)))
     return failure();
   function.walk([&](scf::ForOp loop) {
     if (isPart(loop, LinearPart::Loop))
@@ -323,9 +311,21 @@ LogicalResult vectorize(func::FuncOp function) {
 
 struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<VectorizeLinearPass> {
   using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet patterns = tilePatterns(context);
+    tiles = tilePatterns(context);
+    // Reads and writes of slices become reads and writes of what they are taken from.
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+    subsets = std::move(patterns);
+    return success();
+  }
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (failed(tileK(function)) || failed(vectorize(function)))
+    if (contractions(function).empty())
+      return;
+    if (failed(tileK(function, tiles)) || failed(vectorize(function, subsets)))
       return signalPassFailure();
     WalkResult left = function.walk([](linalg::GenericOp op) {
       if (!linearMark(op))
@@ -336,6 +336,9 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
     if (left.wasInterrupted())
       signalPassFailure();
   }
+
+private:
+  FrozenRewritePatternSet tiles, subsets;
 };
 
 } // namespace
