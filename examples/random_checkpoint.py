@@ -18,7 +18,7 @@ import sys
 from array import array
 from pathlib import Path
 
-from random_weights import parameters, write_safetensors
+from random_weights import center_and_spread, parameters, write_safetensors
 
 LLAMA = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 768, "intermediate_size": 3072,
@@ -61,17 +61,16 @@ def tokenizer(config: dict) -> dict:
 
 
 def weights(text: str) -> dict[str, tuple[str, list[int], bytes]]:
-    """Matrices near 1 / sqrt(columns), norms near 1, all else near 0; drawn once, from a place of its own for each tensor."""
+    """Random numbers are drawn once; each tensor's begin at a place of its own."""
     generator = random.Random(0)
     pool = [generator.gauss(0, 1) for _ in range(POOL)]
     scaled: dict[tuple[float, float], bytes] = {}
     tensors = {}
     for name, shape, init in parameters(text):
-        center = 1.0 if init == "ones" else 0.0
-        spread = 1.0 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.2
-        if (center, spread) not in scaled:
-            scaled[center, spread] = array("f", (center + spread * x for x in pool)).tobytes()
-        values, size = scaled[center, spread], 4 * math.prod(shape)
+        center, spread = key = center_and_spread(shape, init)
+        if key not in scaled:
+            scaled[key] = array("f", (center + spread * x for x in pool)).tobytes()
+        values, size = scaled[key], 4 * math.prod(shape)
         first = 4 * random.Random(name).randrange(POOL)
         copies = values[first:] + values * (size // len(values) + 1)
         tensors[name] = ("F32", shape, copies[:size])

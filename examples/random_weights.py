@@ -43,11 +43,14 @@ def parameters(text: str) -> list[tuple[str, list[int], str]]:
     return found
 
 
-def weight(name: str, shape: list[int], init: str) -> bytes:
+def center_and_spread(shape: list[int], init: str) -> tuple[float, float]:
     """Matrices near 1/sqrt(columns), norms near 1, all else near 0."""
+    return 1.0 if init == "ones" else 0.0, 1.0 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.2
+
+
+def weight(name: str, shape: list[int], init: str) -> bytes:
     generator = random.Random(name)
-    center = 1.0 if init == "ones" else 0.0
-    spread = 1.0 / math.sqrt(shape[-1]) if len(shape) > 1 else 0.2
+    center, spread = center_and_spread(shape, init)
     values = array("f", (center + spread * generator.gauss(0, 1) for _ in range(math.prod(shape))))
     return values.tobytes()
 

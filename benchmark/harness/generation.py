@@ -14,6 +14,7 @@ from harness.checkpoints import checkpoint, model_cache
 from harness.measure import Options, note
 from harness.processes import Failure, Ours, Peer, compile_program, run_json
 
+REPEAT = 3  # runs of a round, unless --repeat says another number
 FLOAT32 = "f32"  # of --weights-dtype; the only one that peers are asked for
 
 
@@ -28,10 +29,11 @@ class OurGenerator:
         program = cache / f"{options.isa.file_name('program')}-{form}"
         compile_program(options.compiler, folder, program, options.isa, "--weights-dtype", form)
         self.command, self.threads = [program, "bench", "--weights", folder], threads
+        self.repeat = options.repeat or REPEAT
 
     def times(self, prompt: int, new: int) -> tuple[float, float]:
-        lengths = ["--lengths", prompt, "--new-tokens", new, "--threads", self.threads, "--repeat", 3, "--json"]
-        found = run_json(self.threads, [*self.command, *lengths])
+        shape = ["--lengths", prompt, "--new-tokens", new, "--threads", self.threads, "--repeat", self.repeat, "--json"]
+        found = run_json(self.threads, [*self.command, *shape])
         return found["prefill_ms"], 1e3 / found["decode_tokens_per_second"]
 
     def close(self) -> None:
@@ -43,6 +45,7 @@ class PeerGenerator:
 
     def __init__(self, name: str, folder: Path, cache: Path, threads: int, options: Options) -> None:
         self.peer = Peer(f"{name}-generator", folder, cache, threads, options.isa)
+        self.repeat = options.repeat or REPEAT
 
     def times(self, prompt: int, new: int) -> tuple[float, float]:
         ms = []
@@ -50,7 +53,7 @@ class PeerGenerator:
             _, tokens = self.peer.prepare({"length": np.int64(prompt), "new_tokens": np.int64(count)})
             if tokens.shape != (count,):
                 raise Failure(f"{tokens.shape} tokens, expected {count}")
-            ms.append(self.peer.median_ms(3))
+            ms.append(self.peer.median_ms(self.repeat))
         return ms[0], (ms[1] - ms[0]) / (new - 1)
 
     def close(self) -> None:

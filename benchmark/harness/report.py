@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from harness.checkpoints import TITLES
@@ -103,22 +104,21 @@ def start_lines(start: dict) -> list[str]:
     whole = "Whole processes: start, load, one run, result written; files are warm; largest resident memory."
     size = f"Compiled in {start['compile_seconds']:.2f} s, program of {start['program_bytes'] / 2**20:.2f} MiB."
     lines = ["", f"## Start of {title(start['model'], start['isa'])}", "", f"{size} {whole}", ""]
-    names = dict.fromkeys(name for row in start["rows"] for name in row["ms"])
-    body = []
-    for row in start["rows"]:
-        ms, mib = row["ms"], row["mib"]
-        cells = [f"{ms[name]:.0f} ms, {mib[name]:.0f} MiB" if name in ms else "–" for name in names]
-        body.append([row["shape"], str(row["threads"]), *cells])
-    gaps = gap_lines(start["rows"])
-    return [*lines, table(["shape", "threads", *names], body), *([""] if gaps else []), *gaps]
+    cell = lambda row, name: f"{row['ms'][name]:.0f} ms, {row['mib'][name]:.0f} MiB"  # noqa: E731
+    return [*lines, *contestant_table("shape", start["rows"], cell)]
 
 
 def generation_lines(run: dict) -> list[str]:
     lines = ["", f"## Text of {title(run['model'], run['isa'])}", ""]
-    names = dict.fromkeys(name for row in run["rows"] for name in row["ms"])
-    body = [[row["shape"], str(row["threads"]), *(number(row["ms"].get(name)) for name in names)] for row in run["rows"]]
-    gaps = gap_lines(run["rows"])
-    return [*lines, table(["milliseconds", "threads", *names], body), *([""] if gaps else []), *gaps]
+    return [*lines, *contestant_table("milliseconds", run["rows"], lambda row, name: number(row["ms"][name]))]
+
+
+def contestant_table(first: str, rows: list[dict], cell: Callable[[dict, str], str]) -> list[str]:
+    """A column for each who took part in any row."""
+    names = dict.fromkeys(name for row in rows for name in row["ms"])
+    body = [[row["shape"], str(row["threads"]), *(cell(row, name) if name in row["ms"] else "–" for name in names)] for row in rows]
+    gaps = gap_lines(rows)
+    return [table([first, "threads", *names], body), *([""] if gaps else []), *gaps]
 
 
 def title(model: str, isa: str, threads: int | None = None) -> str:

@@ -1,4 +1,7 @@
 //===- MergeTasks.cpp - one function for tasks that do the same -----------===//
+//
+// Upstream's duplicate-function-elimination follows calls, not addresses, and merges entry points;
+// transformer-deduplicate-layers erases functions that only the descriptor will name.
 #include "codegen/cpu/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -9,8 +9,7 @@ using namespace mlir;
 
 namespace {
 
-template <typename OpTy>
-FailureOr<HyperrectangularSlice> sliceOf(OpTy op) {
+template <typename OpTy> FailureOr<HyperrectangularSlice> sliceOf(OpTy op) {
   if constexpr (OpTy::template hasTrait<OffsetSizeAndStrideOpInterface::Trait>()) {
     return HyperrectangularSlice(op);
   } else {

@@ -3,6 +3,8 @@
 // RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V3
 // REDEFINE: %{arch} = x86-64-v4
 // RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V4
+// The marks of the loops are read as they are written.
+// RUN: %{tile} > %t.mlir && transformer-opt %t.mlir | diff %t.mlir -
 // REDEFINE: %{arch} = x86-64-v4/winograd
 // RUN: %{tile} | FileCheck %s --check-prefix=ONE
 

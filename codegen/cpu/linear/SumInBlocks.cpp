@@ -53,6 +53,22 @@ SmallVector<Value> addTo(ImplicitLocOpBuilder &b, ValueRange totals, ValueRange 
   return result;
 }
 
+/// The steps from .. to of `loop` in blocks of `size`, each summed from zero and added to `totals`;
+/// `to` is of whole blocks, or the last is shorter.
+ValueRange sumBlocks(ImplicitLocOpBuilder &b, scf::ForOp loop, Value from, Value to, Value size,
+                     ValueRange totals, bool areWhole) {
+  auto blocks = scf::ForOp::create(
+      b, from, to, size, totals, [&](OpBuilder &nested, Location loc, Value k, ValueRange args) {
+        ImplicitLocOpBuilder body(loc, nested);
+        Value end = arith::AddIOp::create(body, k, size);
+        if (!areWhole)
+          end = arith::MinUIOp::create(body, end, to);
+        scf::YieldOp::create(body, addTo(body, args, sumBlock(body, loop, k, end, 0)));
+      });
+  markPart(blocks, LinearPart::Blocks);
+  return blocks.getResults();
+}
+
 void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   int64_t steps = linearMark(loop).getSteps();
   if (steps <= most)
@@ -66,16 +82,9 @@ void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   };
   SmallVector<Value> totals(loop.getInitArgs());
   if (whole > size) {
-    Value step = arith::ConstantIndexOp::create(b, size);
-    auto blocks = scf::ForOp::create(
-        b, lower, after(whole), step, totals,
-        [&](OpBuilder &nested, Location loc, Value k, ValueRange args) {
-          ImplicitLocOpBuilder body(loc, nested);
-          Value end = arith::AddIOp::create(body, k, step);
-          scf::YieldOp::create(body, addTo(body, args, sumBlock(body, loop, k, end, 0)));
-        });
-    markPart(blocks, LinearPart::Blocks);
-    totals = blocks.getResults();
+    Value end = after(whole);
+    totals = sumBlocks(b, loop, lower, end, arith::ConstantIndexOp::create(b, size), totals,
+                       /*areWhole=*/true);
     done = whole;
   }
   for (int64_t end : {whole, steps}) // one block alone, one that is not whole
@@ -96,16 +105,8 @@ void sumStepsInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   rewriter.setInsertionPoint(loop);
   ImplicitLocOpBuilder b(loop.getLoc(), rewriter);
   Value size = arith::ConstantIndexOp::create(b, llvm::divideCeil(steps, count));
-  auto blocks = scf::ForOp::create(
-      b, loop.getLowerBound(), loop.getUpperBound(), size, loop.getInitArgs(),
-      [&](OpBuilder &nested, Location loc, Value k, ValueRange totals) {
-        ImplicitLocOpBuilder body(loc, nested);
-        Value end = arith::AddIOp::create(body, k, size);
-        end = arith::MinUIOp::create(body, end, loop.getUpperBound());
-        scf::YieldOp::create(body, addTo(body, totals, sumBlock(body, loop, k, end, 0)));
-      });
-  markPart(blocks, LinearPart::Blocks);
-  rewriter.replaceOp(loop, blocks);
+  rewriter.replaceOp(loop, sumBlocks(b, loop, loop.getLowerBound(), loop.getUpperBound(), size,
+                                     loop.getInitArgs(), /*areWhole=*/false));
 }
 
 struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPass> {

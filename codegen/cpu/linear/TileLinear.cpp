@@ -92,7 +92,7 @@ private:
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
       auto loops = fuseTile(rewriter, epilogue,
-                            {rowBlock(rewriter, epilogue, format, blockOfK(contraction)),
+                            {rowBlock(rewriter, rows, format, blockOfK(contraction)),
                              panelBlock(rewriter, contraction, rows), rewriter.getIndexAttr(0)},
                             {}, /*parallel=*/true);
       if (failed(loops))
@@ -105,21 +105,20 @@ private:
 
   /// Rows of a task: at most those whose inputs take half of the second-level
   /// cache, and equal shares of the rows that there are.
-  OpFoldResult rowBlock(IRRewriter &rewriter, linalg::GenericOp epilogue,
-                        const LinearFormat &format, int64_t k) const {
+  OpFoldResult rowBlock(OpBuilder &builder, Value rows, const LinearFormat &format,
+                        int64_t k) const {
     int64_t tile = format.tileRows(target);
     int64_t most = std::max(target.getL2Bytes() / 2 / (4 * k) / tile, int64_t(2)) * tile;
-    rewriter.setInsertionPoint(epilogue);
-    ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
+    ImplicitLocOpBuilder b(rows.getLoc(), builder);
     auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
     auto ceilDiv = [&](Value x, Value y) -> Value { return arith::CeilDivUIOp::create(b, x, y); };
-    Value rows = tensor::DimOp::create(b, epilogue.getDpsInits()[0], 0);
     Value blocks = ceilDiv(rows, constant(most));
     blocks = arith::MaxUIOp::create(b, blocks, constant(1)); // no rows, no blocks
     Value tiles = ceilDiv(ceilDiv(rows, blocks), constant(tile));
     tiles = arith::MaxUIOp::create(b, tiles, constant(1));
     return arith::MulIOp::create(b, tiles, constant(tile)).getResult();
   }
+
   /// Panels of a task: few, so that threads end together, but enough for a task
   /// to be long beside what handing it out costs, and for few rows what one of them
   /// goes through at once.
