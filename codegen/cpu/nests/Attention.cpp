@@ -71,6 +71,9 @@ void AttentionNest::emit() {
       place.keyPanels = b.stackBuffer({keyBlock / panelColumns, headDim, panelColumns});
     place.strip = b.stackBuffer({tileRows, keyBlock});
     place.queries = b.stackBuffer({tileRows, headDim});
+    place.best = b.stackBuffer({tileRows, b.lanes()});
+    for (Value *buffer : {&place.highest, &place.alphas, &place.inverses})
+      *buffer = b.stackBuffer({static_cast<int64_t>(llvm::alignTo(tileRows, b.lanes()))});
     place.maxima = b.stackBuffer({queryChunk});
     place.sums = b.stackBuffer({queryChunk});
     place.factor = b.broadcast(factor);

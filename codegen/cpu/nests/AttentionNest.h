@@ -51,19 +51,23 @@ private:
     Value keyPanels;                       // [keyBlock / NR, headDim, NR]
     Value strip;                           // [tileRows, keyBlock] scores, then probabilities
     Value queries;                         // [tileRows, headDim], scaled
+    Value best;                            // [tileRows, lanes]: maxima, then sums, of the block
+    Value highest;                         // [whole vectors of tileRows], maxima so far
+    Value alphas, inverses;                // likewise: what old and new outputs are scaled by
     Value maxima, sums;                    // [queryChunk], of each query so far
     Value factor;                          // what scales the queries: a vector
     Value block, blockKeys;                // the packed keys, counted from keyRow
     Value blockPanels, isFirst;
     Value keysToFetch; // of the next head, by each tile
   };
-  /// A register tile: queries `start .. start + rows - 1`. Those behind the
+  /// A register tile: queries `start .. start + height - 1`. Those behind the
   /// task's last one are that last one again: they compute and store its bits.
   struct Tile {
-    Value start;
-    int64_t rows;
-    Values row;         // each row's query, counted from queryRow
+    Value start, height;
     Value keys, isLast; // the keys of the block that a row may see; no more blocks
+    // Of a tile that is written out:
+    int64_t rows = 0; // its height
+    Values row;       // each row's query, counted from queryRow
   };
 
   /// The first chunk of sequence b when every sequence may begin one of its own:
@@ -99,19 +103,34 @@ private:
 
   // AttentionTile.cpp
   void emitRowTiles(Place &place);
-  void emitTile(Place &place, Tile &tile);
-  void scaleQueries(Place &place, Tile &tile);
+  /// Heights of tiles below the whole one, ascending; the last rows take the lowest that covers
+  /// them.
+  SmallVector<int64_t> lowerHeights() const;
+  /// Writes `body` out for each height.
+  void forHeight(Place &place, const Tile &tile, function_ref<void(Tile &)> body);
+  /// The query of a tile's row, counted from queryRow.
+  Value queryOf(Place &place, const Tile &tile, Value row) {
+    return b.min(b.add(tile.start, row), b.sub(place.end, b.index(1)));
+  }
+  void emitTile(Place &place, const Tile &tile);
+  void scaleQueries(Place &place, const Tile &tile);
   /// Fetches the next head's share of the tile's queries and of the block's keys
   /// and values. Their rows are too far apart for the hardware to guess.
   void prefetchNextHead(Place &place, Tile &tile, Value panel, Value panels);
   /// Scores of the block's panels into the strip; their maxima, a vector a row.
-  Values emitScores(Place &place, Tile &tile, Value panels);
-  /// The strip's scores to probabilities; their sums, a vector a row.
-  Values emitProbabilities(Place &place, Tile &tile, Value panels, ValueRange shift);
+  void emitScores(Place &place, Tile &tile, Value panels);
+  /// The strip's scores to probabilities; maxima, sums and what the outputs are scaled by.
+  void emitSoftmax(Place &place, const Tile &tile, Value panels);
+  /// The probabilities of some rows; their sums, a vector a row, to place.best.
+  void emitProbabilities(Place &place, Value panels, ValueRange rows);
+  void storeLogSumExp(Place &place, const Tile &tile);
+  /// A number of each row, a row a lane; the last row's in the lanes behind it.
+  Values rowsToLanes(const Tile &tile, function_ref<Value(Value)> number);
+  /// Calls `body` with the first row and the number of rows of vectors that have a row a lane.
+  void forRowVectors(function_ref<void(int64_t, int64_t)> body);
   /// out = (alpha out + P V) inverse, without the first term in the first block.
-  void emitOutput(Place &place, Tile &tile, ValueRange alpha, ValueRange inverse);
-  void emitOutputColumns(Place &place, Tile &tile, ValueRange alpha, ValueRange inverse,
-                         Value panel, int64_t width);
+  void emitOutput(Place &place, Tile &tile);
+  void emitOutputColumns(Place &place, Tile &tile, Value panel, int64_t width);
 };
 
 } // namespace mlir::transformer
