@@ -86,7 +86,7 @@ Value ModelBuilder::input(const Input &input) {
   if (input.missing)
     attributes.set(attr::defaultValue, input.missing);
   if (input.high)
-    attributes.set(attr::range, builder.getDenseI64ArrayAttr({0, input.high}));
+    attributes.set(attr::range, builder.getDenseI64ArrayAttr({input.low, input.high}));
   if (input.maxLength)
     attributes.set(attr::maxLength, builder.getI64IntegerAttr(input.maxLength));
   if (!input.below.empty())

@@ -29,7 +29,7 @@ struct Input {
   std::string name;
   /// How it is made when it is missing; null: it must be given.
   DefaultAttr missing = {};
-  /// Every value is in `[0, high)`; 0: any value.
+  /// Every value is in `[low, high)`; 0: any value.
   int64_t high = 0;
   /// The longest sequence; 0: any.
   int64_t maxLength = 0;
@@ -42,6 +42,7 @@ struct Input {
   /// Fixed sizes behind the batch, instead of named ones.
   SmallVector<int64_t> sizes = {};
   bool real = false; // of f32
+  int64_t low = 0;   // see `high`
 };
 
 /// A function for all layers of one kind.

@@ -40,26 +40,34 @@ Value LayerCache::attendSource(Body &body, Value q, Value sequences,
 
 static std::string nameOf(size_t layer) { return "cache." + std::to_string(layer); }
 
-/// Which pages hold the positions of sequences, and how many they have.
+/// Which pages hold the positions of sequences, and how many they have (`positions`; 0: any
+/// number).
 static std::pair<Value, Value> readTable(ModelBuilder &model, const char *table,
-                                         const char *lengths, const char *size) {
+                                         const char *lengths, const char *size,
+                                         int64_t positions = 0) {
   Input pages, keys;
   pages.name = table;
   pages.dims = {"batch", size};
   pages.below = "pages";
   keys.name = lengths;
   keys.dims = {"batch"};
+  if (positions) {
+    keys.low = positions;
+    keys.high = positions + 1;
+  }
   Value pagesOf = model.input(pages);
   return {pagesOf, model.input(keys)};
 }
 
-DecoderEntry::DecoderEntry(Import &import, bool step, int64_t layers, int64_t width, bool hasSource)
+DecoderEntry::DecoderEntry(Import &import, bool step, int64_t layers, int64_t width, bool hasSource,
+                           int64_t positions)
     : import(import), model(import.model), step(step) {
   if (!step)
     return;
   cacheType = RankedTensorType::get({ShapedType::kDynamic, 2 * pagePositions, width},
                                     Float32Type::get(model.getContext()));
-  std::tie(table, lengths) = readTable(model, "page_table", "key_lengths", "pages_of_sequence");
+  std::tie(table, lengths) =
+      readTable(model, "page_table", "key_lengths", "pages_of_sequence", positions);
   if (hasSource)
     std::tie(sourceTable, sourceLengths) =
         readTable(model, "source_page_table", "source_lengths", "pages_of_source");

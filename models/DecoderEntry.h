@@ -41,8 +41,9 @@ public:
   /// Keys and values of a layer have `width` columns each. In `step` the inputs
   /// `page_table` and `key_lengths` and the states `cache.0`, `cache.1`, ... are
   /// added to those that there are; with a source `source_page_table` and
-  /// `source_lengths`, too.
-  DecoderEntry(Import &import, bool step, int64_t layers, int64_t width, bool hasSource = false);
+  /// `source_lengths`, too. `positions`: how many keys every sequence has; 0: any number.
+  DecoderEntry(Import &import, bool step, int64_t layers, int64_t width, bool hasSource = false,
+               int64_t positions = 0);
 
   /// A function for all layers of one kind.
   Layer layer(const std::string &name, ArrayRef<ModelBuilder::Argument> arguments, InitScheme init,

@@ -26,127 +26,201 @@ struct WhisperConfig {
   static WhisperConfig read(Config &config);
 };
 
-/// Builds one model.
+/// Builds one model, an entry point at a time.
 class WhisperBuilder {
 public:
   WhisperBuilder(Import &import, const WhisperConfig &config)
-      : import(import), config(config), model(import.model), body(model.entry()),
-        base(import.head == "Model" ? "" : "model.") {}
-
-  void build() {
+      : import(import), config(config), model(import.model),
+        base(import.head == "Model" ? "" : "model.") {
     model.aliases = {"model.", !base.empty(), {}};
-    body.init = config.init;
-    std::string words = base + "decoder.embed_tokens.weight";
-    InitAttr init = config.init.embedding(model.getContext());
-    auto type = RankedTensorType::get({config.vocabSize, config.width}, body.builder.getF32Type());
-    if (config.tied)
-      model.declare(words, type, init, {"proj_out.weight"});
-    Input features{"input_features"};
-    features.sizes = {config.mels, 2 * config.sourcePositions};
-    features.real = true;
-    auto [sound, source] = listen(model.input(features));
-    Value memory = buildStack("encoder", config.encoder, sound, source, {}, {});
+  }
 
-    Side target = buildSide(
-        model, {config.vocabSize, config.targetPositions, model.missing(DefaultKind::Ones)}, true);
-    Value table = body.weight(words, type.getShape(), init);
-    Value x = body.add(body.embedding(target.ids, table, "embed_tokens"),
-                       body.embedding(target.positions, base + "decoder.embed_positions",
-                                      config.targetPositions, config.width),
-                       "embeddings");
-    Value hidden = buildStack("decoder", config.decoder, x, target.sequences, memory, source);
-    SmallVector<StringRef> dims = {"batch", "decoder_sequence"};
-    if (import.head == "Model")
-      return model.output("last_hidden_state",
-                          body.unpack(hidden, target.sequences, "last_hidden_state"), dims);
-    if (!config.tied)
-      table = body.weight("proj_out.weight", type.getShape(), init);
-    Value logits = body.linear(hidden, table, Value(), WeightLayout::OutIn, "logits");
-    model.output("logits", body.unpack(logits, target.sequences, "logits"), dims);
+  void build(EntryPoint point) {
+    body().init = config.init;
+    if (config.tied)
+      model.declare(wordsName(), tableType(), wordsInit(), {"proj_out.weight"});
+    Value memory, source;
+    if (point != EntryPoint::Step) {
+      Input features{"input_features"};
+      features.sizes = {config.mels, 2 * config.sourcePositions};
+      features.real = true;
+      Value x;
+      std::tie(x, source) = listen(model.input(features));
+      memory = buildEncoder(x, source);
+    }
+    Side target;
+    if (point != EntryPoint::Encode)
+      target = buildSide(
+          model, {config.vocabSize, config.targetPositions, model.missing(DefaultKind::Ones)},
+          true);
+    DecoderEntry entry(import, /*step=*/point != EntryPoint::Forward, config.decoder.layers,
+                       config.width, /*hasSource=*/point == EntryPoint::Step,
+                       point == EntryPoint::Encode ? config.sourcePositions : 0);
+    if (point == EntryPoint::Encode)
+      return entry.encode(base + "decoder.layers", memory, source, config.decoder.heads,
+                          config.init, [&](Body &layer, Value x) {
+                            return std::pair(projectKeys(layer, x, "encoder_attn."),
+                                             project(layer, x, "encoder_attn.v_proj"));
+                          });
+    Value table = body().weight(wordsName(), tableType().getShape(), wordsInit());
+    Value hidden = buildDecoder(entry, target, table, memory, source);
+    entry.outputCaches();
+    buildOutput(hidden, target.sequences, table, point);
   }
 
 private:
+  Body &body() { return model.entry(); }
+
+  RankedTensorType tableType() {
+    return RankedTensorType::get({config.vocabSize, config.width}, body().builder.getF32Type());
+  }
+
+  std::string wordsName() const { return base + "decoder.embed_tokens.weight"; }
+  InitAttr wordsInit() { return config.init.embedding(model.getContext()); }
+
+  void buildOutput(Value hidden, Value sequences, Value table, EntryPoint point) {
+    SmallVector<StringRef> dims = {"batch", "decoder_sequence"};
+    if (import.head == "Model")
+      return model.output("last_hidden_state",
+                          body().unpack(hidden, sequences, "last_hidden_state"), dims);
+    if (!config.tied)
+      table = body().weight("proj_out.weight", tableType().getShape(), wordsInit());
+    auto logits = [&](Value rows) {
+      return body().linear(rows, table, Value(), WeightLayout::OutIn, "logits");
+    };
+    if (point == EntryPoint::Step)
+      return model.output("logits", logits(body().lastToken(hidden, sequences)), {"batch"});
+    model.output("logits", body().unpack(logits(hidden), sequences, "logits"), dims);
+  }
+
   /// The tokens of features `[batch, mels, frames]`, two frames each, and their sequences.
   std::pair<Value, Value> listen(Value features) {
-    OpBuilder &b = body.builder;
+    OpBuilder &b = body().builder;
     auto sequencesOf = [&](int64_t length, StringRef name) -> Value {
-      return UniformSequencesOp::create(b, body.named(name), model.sequencesType(), features,
+      return UniformSequencesOp::create(b, body().named(name), model.sequencesType(), features,
                                         length);
     };
     Value frames = sequencesOf(2 * config.sourcePositions, "frames");
     Value tokens = sequencesOf(config.sourcePositions, "tokens");
-    Value x = PatchesOp::create(b, body.named("features"), body.rows(config.mels), features, frames,
-                                ArrayRef<int64_t>{1}, 0);
+    Value x = PatchesOp::create(b, body().named("features"), body().rows(config.mels), features,
+                                frames, ArrayRef<int64_t>{1}, 0);
     auto convolve = [&](Value x, Value to, const std::string &name, int64_t stride) {
-      return body.activation(
-          ActivationKind::Gelu,
-          body.convolution(x, frames, to, base + "encoder." + name, config.width, {3, stride, 1}));
+      return body().activation(ActivationKind::Gelu,
+                               body().convolution(x, frames, to, base + "encoder." + name,
+                                                  config.width, {3, stride, 1}));
     };
     x = convolve(convolve(x, frames, "conv1", 1), tokens, "conv2", 2);
     auto type = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());
-    Value columns = TokenColumnsOp::create(b, body.named("columns"), type, tokens);
-    Value places = body.embedding(columns, base + "encoder.embed_positions", config.sourcePositions,
-                                  config.width);
-    return {body.add(x, places, "embeddings"), tokens};
+    Value columns = TokenColumnsOp::create(b, body().named("columns"), type, tokens);
+    Value places = body().embedding(columns, base + "encoder.embed_positions",
+                                    config.sourcePositions, config.width);
+    return {body().add(x, places, "embeddings"), tokens};
   }
 
-  /// `memory` is null for the encoder.
-  Value buildStack(const std::string &side, const WhisperConfig::Stack &stack, Value x,
-                   Value sequences, Value memory, Value memorySequences) {
-    Layer layer = makeLayer(side + "_layer", stack, bool(memory));
-    for (int64_t i = 0; i < stack.layers; ++i) {
-      SmallVector<Value> arguments = {x, sequences};
-      if (memory)
-        arguments.append({memory, memorySequences});
-      x = model.call(layer, base + side + ".layers." + std::to_string(i), arguments,
-                     memory ? "hidden" : "memory");
-    }
-    return body.layerNorm(x, base + side + ".layer_norm", norm);
+  std::string scopeOf(const std::string &side, int64_t layer) {
+    return base + side + ".layers." + std::to_string(layer);
   }
 
-  Layer makeLayer(const std::string &name, const WhisperConfig::Stack &stack, bool decoder) {
-    Type rows = body.rows(config.width), sequences = model.sequencesType();
+  Value finish(Value x, const std::string &side) {
+    return body().layerNorm(x, base + side + ".layer_norm", norm);
+  }
+
+  Value buildEncoder(Value x, Value sequences) {
+    if (!encoderLayer.function)
+      encoderLayer = model.layer(
+          "encoder_layer", {{"x", body().rows(config.width)}, {"sequences", model.sequencesType()}},
+          config.init, [&](Body &layer, ValueRange own) {
+            Value y = attend(layer, own[0], own[1], "self_attn", {config.encoder.heads});
+            return feedForward(layer, y, config.encoder);
+          });
+    for (int64_t i = 0; i < config.encoder.layers; ++i)
+      x = model.call(encoderLayer, scopeOf("encoder", i), {x, sequences}, "memory");
+    return finish(x, "encoder");
+  }
+
+  /// `memory` is null where the cache has the source.
+  Value buildDecoder(DecoderEntry &entry, const Side &input, Value table, Value memory,
+                     Value memorySequences) {
+    Value x = body().add(body().embedding(input.ids, table, "embed_tokens"),
+                         body().embedding(input.positions, base + "decoder.embed_positions",
+                                          config.targetPositions, config.width),
+                         "embeddings");
+    Type rows = body().rows(config.width), sequences = model.sequencesType();
     SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-    if (decoder)
+    if (memory)
       arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
-    return model.layer(name, arguments, config.init, [&](Body &layer, ValueRange own) {
-      auto attend = [&](Value x, const std::string &block, const AttentionOptions &options) {
-        Value y = layer.layerNorm(x, block + "_layer_norm", norm);
-        Value attention = attentionOf(layer, y, own[1], block + ".", options);
-        return layer.add(x, attention, "residual");
-      };
-      Value x = attend(own[0], "self_attn", {stack.heads, /*causal=*/decoder});
-      if (decoder)
-        x = attend(x, "encoder_attn", {stack.heads, /*causal=*/false, own[2], own[3]});
-      Value y = layer.layerNorm(x, "final_layer_norm", norm);
-      return layer.add(x, layer.feedForward(config.activation, y, "fc1", "fc2", stack.ffnWidth),
-                       "residual");
-    });
+    auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
+      Value y = attend(layer, own[0], own[1], "self_attn", {config.decoder.heads, /*causal=*/true},
+                       &cache);
+      AttentionOptions options = {config.decoder.heads};
+      if (cache)
+        y = attendSource(layer, y, own[1], options, cache);
+      else
+        y = attend(layer, y, own[1], "encoder_attn",
+                   {config.decoder.heads, /*causal=*/false, own[2], own[3]});
+      return feedForward(layer, y, config.decoder);
+    };
+    Layer layer = entry.layer("decoder_layer", arguments, config.init, write);
+    for (int64_t i = 0; i < config.decoder.layers; ++i) {
+      SmallVector<Value> operands = {x, input.sequences};
+      if (memory)
+        operands.append({memory, memorySequences});
+      x = entry.call(layer, i, scopeOf("decoder", i), operands);
+    }
+    return finish(x, "decoder");
   }
 
-  Value attentionOf(Body &layer, Value x, Value sequences, const std::string &block,
-                    const AttentionOptions &options) {
-    Value source = options.memory ? options.memory : x;
-    Value q = layer.linear(x, block + "q_proj", config.width);
-    // A bias of zeros: the three are then one product.
+  /// x plus attention behind a norm; with a `cache` of its own rows in that.
+  Value attend(Body &layer, Value x, Value sequences, const std::string &block,
+               const AttentionOptions &options, LayerCache *cache = nullptr) {
+    Value y = layer.layerNorm(x, block + "_layer_norm", norm);
+    Value source = options.memory ? options.memory : y;
+    SmallVector<Value> qkv = {project(layer, y, block + ".q_proj"),
+                              projectKeys(layer, source, block + "."),
+                              project(layer, source, block + ".v_proj")};
+    Value read = cache && *cache ? cache->attend(layer, qkv, sequences, options, scale(options))
+                                 : layer.attention(qkv, sequences, options, scale(options));
+    return layer.add(x, project(layer, read, block + ".out_proj"), "residual");
+  }
+
+  Value attendSource(Body &layer, Value x, Value sequences, const AttentionOptions &options,
+                     const LayerCache &cache) {
+    Value q =
+        project(layer, layer.layerNorm(x, "encoder_attn_layer_norm", norm), "encoder_attn.q_proj");
+    Value read = cache.attendSource(layer, q, sequences, options, scale(options));
+    return layer.add(x, project(layer, read, "encoder_attn.out_proj"), "residual");
+  }
+
+  Value feedForward(Body &layer, Value x, const WhisperConfig::Stack &stack) {
+    Value y = layer.layerNorm(x, "final_layer_norm", norm);
+    return layer.add(x, layer.feedForward(config.activation, y, "fc1", "fc2", stack.ffnWidth),
+                     "residual");
+  }
+
+  Value project(Body &layer, Value x, StringRef name) {
+    return layer.linear(x, name, config.width);
+  }
+
+  /// With a bias of zeros: query, key and value are then one product.
+  Value projectKeys(Body &layer, Value x, const std::string &block) {
     Value matrix = layer
                        .linearWeights(block + "k_proj", config.width, config.width,
                                       WeightLayout::OutIn, layer.init, /*hasBias=*/false)
                        .first;
     Value zeros = layer.constant(SmallVector<float>(config.width, 0), "no_bias");
-    Value k = layer.linear(source, matrix, zeros, WeightLayout::OutIn, "k_proj");
-    Value v = layer.linear(source, block + "v_proj", config.width);
-    double scale = 1 / std::sqrt(double(config.width / options.heads));
-    return layer.linear(layer.attention({q, k, v}, sequences, options, scale), block + "out_proj",
-                        config.width);
+    return layer.linear(x, matrix, zeros, WeightLayout::OutIn, "k_proj");
+  }
+
+  double scale(const AttentionOptions &options) const {
+    return 1 / std::sqrt(double(config.width / options.heads));
   }
 
   Import &import;
   const WhisperConfig &config;
   ModelBuilder &model;
-  Body &body;
   std::string base;
   const Norm norm = {1e-5};
+  Layer encoderLayer; // of `forward` and `encode`
 };
 
 } // namespace
@@ -176,6 +250,8 @@ WhisperConfig WhisperConfig::read(Config &config) {
 
 void transformer::buildWhisper(Import &import) {
   WhisperConfig config = WhisperConfig::read(import.config);
-  if (import.config.ok())
-    WhisperBuilder(import, config).build();
+  if (!import.config.ok())
+    return;
+  WhisperBuilder builder(import, config);
+  buildEncoderDecoderEntries(import, [&](EntryPoint point) { builder.build(point); });
 }

@@ -123,7 +123,8 @@ void generateTexts(const Session &session, const GenerateOptions &options) {
 void generateTensors(const Session &session, const GenerateOptions &options) {
   checkOutputSpecs(options.outputs, {"sequences"});
   GenerationConfig config = readConfig(session, options);
-  PromptBatch batch(readTensors(options.inputs), config, Sources::exist(*session.module));
+  PromptBatch batch(readTensors(options.inputs), config, Sources::exist(*session.module),
+                    Sources::features(*session.module));
   Program program = session.openProgram();
   config = batch.withNewTokens(config, StepModel(program).maxPositions());
   Generator generator(program, config, options.batch);
@@ -176,9 +177,10 @@ void addGenerate(CLI::App &app, Session &session) {
                       "A prompt a line (-: standard input); printed is a JSON object a line, "
                       "{\"prompt\": ..., \"sequences\": [...]}");
   command
-      ->add_option("--inputs,-i", options->inputs,
-                   "input_ids and attention_mask, for an encoder-decoder also "
-                   "decoder_input_ids: a safetensors file, or NAME=FILE.npy")
+      ->add_option(
+          "--inputs,-i", options->inputs,
+          "input_ids and attention_mask (of Whisper input_features), for an encoder-decoder also "
+          "decoder_input_ids: a safetensors file, or NAME=FILE.npy")
       ->take_all();
   command
       ->add_option("--outputs,-o", options->outputs,

@@ -18,6 +18,7 @@ constexpr Family families[] = {
     {"pegasus", noToken, 1, 0, 0, 1},
     {"blenderbot", 1, 2, 0, 1, 2},
     {"blenderbot-small", 1, 2, 0, 1, 2},
+    {"whisper", 50256, 50256, 50256, 50257, noToken},
     // transformers has no start; all checkpoints begin with padding.
     {"t5", noToken, 1, 0, 0, noToken},
 };

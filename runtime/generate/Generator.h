@@ -29,6 +29,9 @@ public:
     return model.sources().vocabulary().value_or(model.vocabulary());
   }
 
+  /// What prompts have instead of tokens, or null.
+  const InputInfo *features() const { return model.sources().features(); }
+
   /// A prompt that continues these tokens; with an encoder-decoder they are the source, and what is
   /// continued is the token that the configuration begins with, without which it throws Error.
   Prompt makePrompt(std::vector<int64_t> ids) const;

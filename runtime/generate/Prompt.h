@@ -2,10 +2,12 @@
 #ifndef TRANSFORMER_RUNTIME_PROMPT_H
 #define TRANSFORMER_RUNTIME_PROMPT_H
 
+#include "runtime/base/Tensor.h"
 #include "runtime/generate/GenerationConfig.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -25,6 +27,8 @@ struct Prompt {
   std::optional<int64_t> maxNewTokens = {};
   /// Of the source's tokens, where the model has positions: from 0 on if none are given.
   std::vector<int64_t> sourcePositions = {};
+  /// The encoder's input where it is no tokens: a row of it, `[1, ...]`.
+  std::shared_ptr<const Tensor> features = {};
 };
 
 /// The length, prompt included, at which a prompt's sequences end; see

@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace transformer::runtime {
 namespace {
@@ -52,17 +53,60 @@ std::vector<int64_t> readMask(const TensorMap &inputs, const std::vector<int64_t
   return mask;
 }
 
+/// The first of `names` must be there.
+void checkNames(const TensorMap &inputs, std::initializer_list<std::string> names) {
+  const std::string &first = *names.begin();
+  std::string expected = first;
+  for (const std::string &name : std::span(names).subspan(1))
+    expected += ", " + name + " (optional)";
+  for (const auto &[name, tensor] : inputs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail("unknown input \"{}\", expected {}", printable(name, 60), expected);
+  if (!inputs.contains(first))
+    fail("missing input \"{}\"", first);
+}
+
 } // namespace
 
-PromptBatch::PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource) {
-  for (const auto &[name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask" &&
-        !(hasSource && name == "decoder_input_ids"))
-      fail("unknown input \"{}\", expected input_ids, attention_mask (optional){}",
-           printable(name, 60), hasSource ? ", decoder_input_ids (optional)" : "");
+PromptBatch::PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource,
+                         const InputInfo *features) {
+  if (features) {
+    checkNames(inputs, {features->name, "decoder_input_ids"});
+    readFeatures(inputs.at(features->name), *features);
+  } else if (hasSource) {
+    checkNames(inputs, {"input_ids", "attention_mask", "decoder_input_ids"});
+    readSources(inputs, config);
+  } else {
+    checkNames(inputs, {"input_ids", "attention_mask"});
+    readSources(inputs, config);
+  }
+  if (hasSource)
+    readDecoderIds(inputs, config);
+}
+
+void PromptBatch::readFeatures(const Tensor &given, const InputInfo &features) {
+  const std::vector<int64_t> &shape = given.shape();
+  bool fits = isFloat(given.dtype()) && shape.size() == features.shape.size() && shape[0] > 0;
+  std::string expected = "batch";
+  for (size_t i = 1; i < features.shape.size(); ++i) {
+    fits = fits && shape[i] == features.shape[i].size;
+    expected += fmt::format(", {}", features.shape[i].size);
+  }
+  if (!fits)
+    fail("{}: expected floats [{}], batch not 0, found {} {}", features.name, expected,
+         safetensorsName(given.dtype()), shapeText(shape));
+  std::vector<int64_t> one = shape;
+  one.front() = 1;
+  rows.resize(size_t(shape[0]));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    auto own = std::make_shared<Tensor>(given.dtype(), one);
+    std::copy_n(given.data<char>() + int64_t(row) * own->bytes(), own->bytes(), own->data<char>());
+    rows[row].features = std::move(own);
+  }
+}
+
+void PromptBatch::readSources(const TensorMap &inputs, const GenerationConfig &config) {
   auto given = inputs.find("input_ids");
-  if (given == inputs.end())
-    fail("missing input \"input_ids\"");
   const std::vector<int64_t> &shape = given->second.shape();
   ids = readIds("input_ids", given->second);
   length = shape[1];
@@ -79,8 +123,6 @@ PromptBatch::PromptBatch(const TensorMap &inputs, const GenerationConfig &config
       fail("attention_mask: row {}: expected a token, found only padding", row);
     prompt.tokens = prompt.source;
   }
-  if (hasSource)
-    readDecoderIds(inputs, config);
 }
 
 void PromptBatch::readDecoderIds(const TensorMap &inputs, const GenerationConfig &config) {
@@ -93,11 +135,11 @@ void PromptBatch::readDecoderIds(const TensorMap &inputs, const GenerationConfig
     ids = readIds("decoder_input_ids", given->second);
     length = given->second.shape()[1];
     if (given->second.shape()[0] != batch)
-      fail("decoder_input_ids: expected {} rows, as many as input_ids has, found {}", batch,
+      fail("decoder_input_ids: expected {} rows, as many as the encoder's input, found {}", batch,
            given->second.shape()[0]);
-    // As transformers does it: in front of all rows, unless one begins with it.
+    // As transformers does it: in front of all rows, unless one begins with it; not for Whisper.
     int64_t start = config.decoderStart();
-    bool begun = false;
+    bool begun = rows.front().features != nullptr;
     for (int64_t row = 0; row < batch; ++row)
       begun |= ids[size_t(row * length)] == start;
     for (int64_t row = 0; row < batch && !begun; ++row)

@@ -2,6 +2,7 @@
 #ifndef TRANSFORMER_RUNTIME_PROMPTBATCH_H
 #define TRANSFORMER_RUNTIME_PROMPTBATCH_H
 
+#include "runtime/abi/Description.h"
 #include "runtime/base/Tensor.h"
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/generate/Prompt.h"
@@ -12,14 +13,16 @@
 namespace transformer::runtime {
 
 /// What transformers' generate() takes and gives: `input_ids` and `attention_mask`, `[batch,
-/// length]`, and `sequences`, `[batch * num_return_sequences, longest]`.
+/// length]`, or an encoder's features, and `sequences`, `[batch * num_return_sequences, longest]`.
 class PromptBatch {
 public:
   /// Checks names, types, shapes and the mask's values. Without a mask the pad token, if it ends no
   /// sequence, is padding, as in transformers. With `hasSource`, for an encoder-decoder, these are
   /// the encoder's, and `decoder_input_ids`, `[batch, length]`, if given, is what sequences begin
-  /// with behind the decoder's start token. Throws Error that names the input.
-  PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource = false);
+  /// with behind the decoder's start token. An encoder that reads `features` has no `input_ids`.
+  /// Throws Error that names the input.
+  PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource = false,
+              const InputInfo *features = nullptr);
 
   /// Without their padding.
   std::span<const Prompt> prompts() const { return rows; }
@@ -34,6 +37,8 @@ public:
   Tensor sequences(const std::vector<std::vector<Hypothesis>> &results, int64_t fillToken) const;
 
 private:
+  void readSources(const TensorMap &inputs, const GenerationConfig &config);
+  void readFeatures(const Tensor &given, const InputInfo &features);
   void readDecoderIds(const TensorMap &inputs, const GenerationConfig &config);
 
   std::vector<int64_t> ids; // [batch, length], of what is continued

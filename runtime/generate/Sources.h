@@ -28,8 +28,12 @@ public:
   std::optional<int64_t> vocabulary() const { return endOf("input_ids"); }
   std::optional<int64_t> maxPositions() const { return endOf("position_ids"); }
 
+  /// The encoder's input where it is numbers, not tokens, as a sound's; else null.
+  const InputInfo *features() const { return features(program.module()); }
+  static const InputInfo *features(const Module &module);
+
   /// The pages that a prompt's source takes. Throws Error that names the prompt by its number, from
-  /// 0, when its source is empty or too long.
+  /// 0, when its source is empty, too long or of the other kind.
   int64_t pagesFor(const Prompt &prompt, int64_t number, int64_t pagePositions) const;
 
   /// Encodes the prompts' sources into rows of the cache, which are empty, one each.
@@ -41,6 +45,8 @@ public:
 
 private:
   std::optional<int64_t> endOf(const char *input) const;
+  int64_t lengthOf(const Prompt &prompt) const;
+  void addFeatures(TensorMap &inputs, std::span<const Prompt *const> prompts) const;
 
   Program &program;
   const EntryInfo *entry; // null: a decoder's program

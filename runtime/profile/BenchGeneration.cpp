@@ -17,6 +17,16 @@ double milliseconds(Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
+std::shared_ptr<const Tensor> randomFeatures(const InputInfo &info, Random &random) {
+  std::vector<int64_t> shape = {1};
+  for (size_t i = 1; i < info.shape.size(); ++i)
+    shape.push_back(info.shape[i].size);
+  auto tensor = std::make_shared<Tensor>(DataType::F32, shape);
+  for (int64_t i = 0; i < tensor->count(); ++i)
+    tensor->data<float>()[i] = float(random.below(1 << 16)) / float(1 << 15) - 1;
+  return tensor;
+}
+
 } // namespace
 
 GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, int repeat) {
@@ -31,6 +41,8 @@ GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, in
     for (int64_t j = 0; j < load.lengths[i]; ++j)
       ids.push_back(random.below(generator.promptVocabulary()));
     Prompt prompt = generator.makePrompt(std::move(ids));
+    if (const InputInfo *info = generator.features())
+      prompt.features = randomFeatures(*info, random);
     prompt.maxNewTokens = load.newTokens[std::min(i, load.newTokens.size() - 1)];
     prompts.push_back(std::move(prompt));
   }

@@ -11,6 +11,9 @@ TOKENS = {
     "marian": {"decoder_start_token_id": 30, "pad_token_id": 30},  # the golden case's is none of its vocabulary
     "t5": {"decoder_start_token_id": 0},  # as in all checkpoints; transformers has no default
 }
+# How many positions the tables of the two sides have. Whisper's encoder always uses all.
+FIELDS = {"whisper": {"encoder": ("max_source_positions", 70), "decoder": ("max_target_positions", POSITIONS)}}
+BOTH = dict.fromkeys(("encoder", "decoder"), ("max_position_embeddings", POSITIONS))
 
 
 def is_encoder_decoder(case: Path) -> bool:
@@ -22,15 +25,15 @@ def longer(case: Path, folder: Path) -> Path:
     """A copy of the case in a new folder; its tables of positions are continued at random."""
     folder.mkdir()
     config = json.loads((case / "config.json").read_text())
-    added = POSITIONS - config.get("max_position_embeddings", POSITIONS)
-    if added:
-        config["max_position_embeddings"] = POSITIONS
-    (folder / "config.json").write_text(json.dumps(config | TOKENS.get(config["model_type"], {})))
     random = np.random.default_rng(5)
     tensors = load_file(case / "model.safetensors")
+    sides = FIELDS.get(config["model_type"], BOTH)
     for name in sorted(tensors):
         if name.endswith(".embed_positions.weight"):
-            rows = random.normal(0, 0.6, (added, tensors[name].shape[1]))
+            field, count = sides[name.split(".")[-3]]
+            rows = random.normal(0, 0.6, (count - config.get(field, count), tensors[name].shape[1]))
             tensors[name] = np.concatenate([tensors[name], rows.astype(tensors[name].dtype)])
+    config |= {field: count for field, count in sides.values() if field in config}
+    (folder / "config.json").write_text(json.dumps(config | TOKENS.get(config["model_type"], {})))
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     return folder

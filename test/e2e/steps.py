@@ -29,6 +29,14 @@ def padded(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return grid, (columns < counts[:, None]).astype(np.int64)
 
 
+def encoder_inputs(sources: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Of tokens, or of features [mels, frames]."""
+    if sources[0].ndim == 2:
+        return {"input_features": np.stack(sources)}
+    ids, mask = padded(sources)
+    return {"input_ids": ids, "attention_mask": mask}
+
+
 @dataclass
 class Model:
     """A program, its weights, and what its sequences are about: nothing, or a source each."""
@@ -55,7 +63,7 @@ class Model:
     def forward(self, row: int, ids: np.ndarray) -> np.ndarray:
         inputs = {self.prefix + "input_ids": ids[None]}
         if self.sources:
-            inputs["input_ids"] = self.sources[row][None]
+            inputs |= encoder_inputs([self.sources[row]])
         return self.run("forward", inputs)["logits"][0]
 
 
@@ -73,12 +81,13 @@ class Session:
         self.lengths = np.zeros(len(self.model.tables) - count, np.int64)
         everyone = range(count)
         for rows in [everyone] if self.encode_at_once and count else [[row] for row in reversed(everyone)]:
-            ids, mask = padded([self.model.sources[row] for row in rows])
             table, lengths = self.sources_of(rows)
-            self.run("encode", {"input_ids": ids, "attention_mask": mask, "page_table": table, "key_lengths": lengths})
+            sources = encoder_inputs([self.model.sources[row] for row in rows])
+            self.run("encode", sources | {"page_table": table, "key_lengths": lengths})
 
     def sources_of(self, rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        lengths = np.array([len(self.model.sources[row]) for row in rows])
+        sources = [self.model.sources[row] for row in rows]
+        lengths = np.array([len(source) if source.ndim == 1 else source.shape[1] // 2 for source in sources])
         return self.model.tables[[len(self.lengths) + row for row in rows]], lengths
 
     def run(self, entry: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -102,6 +111,13 @@ class Session:
         return self.run("step", inputs)["logits"]
 
 
+def make_sources(case: Path, config: dict, random: np.random.Generator) -> list[np.ndarray]:
+    if config["model_type"] == "whisper":
+        shape = (config["num_mel_bins"], 2 * config["max_source_positions"])
+        return [random.standard_normal(shape).astype(np.float32) for _ in SOURCES]
+    return [random.integers(0, config["vocab_size"], n) for n in SOURCES] if is_encoder_decoder(case) else []
+
+
 def problem(case: Path, program: Path, folder: Path) -> str | None:
     config = json.loads((case / "config.json").read_text())
     random = np.random.default_rng(7)
@@ -109,7 +125,7 @@ def problem(case: Path, program: Path, folder: Path) -> str | None:
     limited = config["model_type"] in ("gpt2", "openai-gpt", "gptj", "opt")
     lengths = [min(n, limit) if limited else n for n in LENGTHS]
     prompts = [random.integers(0, config["vocab_size"], n) for n in lengths]
-    sources = [random.integers(0, config["vocab_size"], n) for n in SOURCES] if is_encoder_decoder(case) else []
+    sources = make_sources(case, config, random)
     count, pages = len(prompts) + len(sources), -(-max(lengths) // PAGE)
     tables = random.permutation(count * pages).reshape(count, pages).astype(np.int64)
     everyone = list(range(len(prompts)))
