@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace transformer::runtime {
 namespace {
@@ -86,6 +87,10 @@ private:
 
   std::vector<Piece> pieces;
 };
+
+static size_t bytesOf(const PreparedInfo &item) {
+  return static_cast<size_t>(byteSize(item.shape, byteWidth(item.dtype)));
+}
 
 Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena,
                        const std::string &packedWeights)
@@ -171,13 +176,29 @@ void Parameters::checkUnchanged() const {
     packed->checkUnchanged();
 }
 
+/// The largest first: while one is made, its source is there, too, and that is the peak if it is
+/// the last. Those that are made of others stay behind them.
+std::vector<size_t> Parameters::orderOfPreparing() const {
+  const std::vector<PreparedInfo> &items = module->description().prepared;
+  std::vector<size_t> order(items.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  auto others = std::stable_partition(order.begin(), order.end(), [&](size_t i) {
+    return std::ranges::all_of(items[i].sources,
+                               [&](size_t source) { return source < bound.size(); });
+  });
+  std::stable_sort(order.begin(), others,
+                   [&](size_t a, size_t b) { return bytesOf(items[a]) > bytesOf(items[b]); });
+  return order;
+}
+
 void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   const Description &description = module->description();
+  std::vector<size_t> order = orderOfPreparing();
   size_t total = 0;
-  for (const PreparedInfo &item : description.prepared) {
-    offsets.push_back(total);
-    auto bytes = static_cast<size_t>(byteSize(item.shape, byteWidth(item.dtype)));
-    if (__builtin_add_overflow(total, alignUp(bytes), &total))
+  offsets.resize(order.size());
+  for (size_t i : order) {
+    offsets[i] = total;
+    if (__builtin_add_overflow(total, alignUp(bytesOf(description.prepared[i])), &total))
       fail("{}: prepared tensors are too large", module->path());
   }
   if (total == 0 && description.prepared.empty())
@@ -188,7 +209,7 @@ void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
       return;
   }
   preparedMemory = AlignedBuffer(total);
-  runPrepare(arena);
+  runPrepare(arena, order);
   if (!packed)
     return;
   weights.checkUnchanged(); // or the file would hold what no weights file has held
@@ -202,11 +223,11 @@ void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   }
 }
 
-void Parameters::runPrepare(Arena &arena) {
+void Parameters::runPrepare(Arena &arena, std::span<const size_t> order) {
   const Description &description = module->description();
   PageWork work;
   size_t touched = 0;
-  for (size_t i = 0; i < description.prepared.size(); ++i) {
+  for (size_t i : order) {
     const PreparedInfo &item = description.prepared[i];
     std::vector<const void *> sources;
     for (size_t source : item.sources)
@@ -215,7 +236,7 @@ void Parameters::runPrepare(Arena &arena) {
                             : preparedMemory.data() + offsets[source - bound.size()]);
     tr_tensor result = tensorAt(preparedMemory.data() + offsets[i], item.shape);
     // A huge page that two threads write to first is filled with zeros by both.
-    size_t end = i + 1 < offsets.size() ? offsets[i + 1] : preparedMemory.size();
+    size_t end = offsets[i] + alignUp(bytesOf(item));
     if (end > touched) {
       size_t next = std::min(preparedMemory.size(), (end + hugePage - 1) / hugePage * hugePage);
       work.touch({preparedMemory.data() + touched, next - touched});
@@ -230,7 +251,7 @@ void Parameters::runPrepare(Arena &arena) {
     tr_scope(item.name.c_str());
     function.call(sources.data(), &result, arena.reserve(static_cast<size_t>(scratch)));
     // What lies between tensors goes to the file, too: nothing by accident.
-    char *behind = preparedMemory.data() + offsets[i] + byteSize(item.shape, byteWidth(item.dtype));
+    char *behind = preparedMemory.data() + offsets[i] + bytesOf(item);
     std::fill(behind, preparedMemory.data() + end, '\0');
     for (size_t source : item.sources)
       finishUse(source, work);

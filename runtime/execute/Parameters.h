@@ -7,6 +7,7 @@
 #include "runtime/files/PackedWeights.h"
 
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace transformer::runtime {
@@ -48,8 +49,9 @@ private:
   void bind(const ParameterInfo &parameter);
   const void *materialize(size_t index);
   void finishUse(size_t index, PageWork &work);
+  std::vector<size_t> orderOfPreparing() const;
   void prepareAll(Arena &arena, const std::string &packedWeights);
-  void runPrepare(Arena &arena);
+  void runPrepare(Arena &arena, std::span<const size_t> order);
 
   const Module *module;
   Checkpoint weights;
