@@ -1,5 +1,6 @@
 //===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/nests/Emit.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -19,26 +20,38 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// The amount is the number of rows: of the first dimension's indices.
+/// How many elements of an operand belong to a row: an index of the first dimension.
+int64_t elementsOfRow(linalg::LinalgOp op, OpOperand &operand, MemRefType type) {
+  int64_t elements = 1;
+  for (int64_t size : type.getShape())
+    elements *= ShapedType::isDynamic(size) ? 1 : size;
+  bool hasRows = op.getMatchingIndexingMap(&operand).isFunctionOfDim(0);
+  return hasRows && !type.isDynamicDim(0) ? elements / type.getDimSize(0) : elements;
+}
+
+/// Of the widest operand.
+int64_t widthOf(linalg::LinalgOp op) {
+  int64_t width = 1;
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.get().getType()))
+      width = std::max(width, elementsOfRow(op, operand, type));
+  return width;
+}
+
+/// The amount is the number of rows.
 DictionaryAttr elementwiseWork(linalg::LinalgOp op) {
   Work work{op->getName().stripDialect().str(), "", {{"rows"}}};
   if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
     work.label = "elementwise " + generic.getBody()->front().getName().stripDialect().str();
-  int64_t width = 1;
   for (OpOperand &operand : op->getOpOperands()) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     if (!type || !type.getElementType().isIntOrFloat())
       continue;
-    int64_t bytes = type.getElementTypeBitWidth() / 8, elements = 1;
-    for (int64_t size : type.getShape())
-      elements *= ShapedType::isDynamic(size) ? 1 : size;
+    int64_t bytes = type.getElementTypeBitWidth() / 8 * elementsOfRow(op, operand, type);
     bool hasRows = op.getMatchingIndexingMap(&operand).isFunctionOfDim(0);
-    if (hasRows && !type.isDynamicDim(0)) // each row's share
-      elements /= type.getDimSize(0);
-    (hasRows ? work.amounts[0].bytes : work.fixedBytes) += bytes * elements;
-    width = std::max(width, elements);
+    (hasRows ? work.amounts[0].bytes : work.fixedBytes) += bytes;
   }
-  work.sizes = "width=" + std::to_string(width);
+  work.sizes = "width=" + std::to_string(widthOf(op));
   return workAttr(op.getContext(), work);
 }
 
@@ -82,7 +95,8 @@ private:
     rewriter.setInsertionPoint(op);
     scf::SCFTilingOptions options;
     SmallVector<OpFoldResult> sizes(op.getNumLoops(), rewriter.getIndexAttr(0));
-    sizes.front() = rewriter.getIndexAttr(taskRows);
+    bool isWide = Emit::itemsPerTask(widthOf(op)) == 1; // as logits are: a row is a task
+    sizes.front() = rewriter.getIndexAttr(isWide ? 1 : taskRows);
     options.setTileSizes(sizes);
     options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
     auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);

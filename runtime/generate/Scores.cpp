@@ -21,14 +21,24 @@ float largest(std::span<const float> scores) {
 }
 
 int64_t argmax(std::span<const float> scores) {
-  size_t best = 0;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] > scores[best])
-      best = i;
-    else if (std::isnan(scores[i]))
-      return int64_t(i);
+  constexpr size_t blockSize = 1024; // its largest is found without branches, then its place
+  float top = minusInfinity;
+  size_t block = 0;
+  for (size_t first = 0; first < scores.size(); first += blockSize) {
+    std::span<const float> part = scores.subspan(first, std::min(blockSize, scores.size() - first));
+    int unordered = 0;
+    for (float score : part)
+      unordered |= score != score;
+    if (unordered)
+      return std::find_if(part.begin(), part.end(), [](float x) { return std::isnan(x); }) -
+             part.begin() + int64_t(first);
+    if (float most = largest(part); most > top) {
+      top = most;
+      block = first;
+    }
   }
-  return int64_t(best);
+  auto rest = scores.subspan(block);
+  return std::find(rest.begin(), rest.end(), top) - rest.begin() + int64_t(block);
 }
 
 void logSoftmax(std::span<float> scores) {
