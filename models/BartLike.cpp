@@ -124,16 +124,13 @@ private:
     return config.normFirst ? normalize(x, side, "layer_norm") : x;
   }
 
-  std::string scopeOf(const std::string &side, int64_t layer) {
-    return base + side + ".layers." + std::to_string(layer);
-  }
-
   Value buildEncoder(const Side &input, Value table) {
     Value x = embed("encoder", input, table);
     if (!encoderLayer.function)
       encoderLayer = makeEncoderLayer();
     for (int64_t i = 0; i < config.encoder.layers; ++i)
-      x = model.call(encoderLayer, scopeOf("encoder", i), {x, input.sequences}, "memory");
+      x = model.call(encoderLayer, base + "encoder.layers." + std::to_string(i),
+                     {x, input.sequences}, "memory");
     return finish(x, "encoder");
   }
 
@@ -142,12 +139,10 @@ private:
                      Value memorySequences) {
     Value x = embed("decoder", input, table);
     Layer layer = makeDecoderLayer(entry, bool(memory));
-    for (int64_t i = 0; i < config.decoder.layers; ++i) {
-      SmallVector<Value> arguments = {x, input.sequences};
-      if (memory)
-        arguments.append({memory, memorySequences});
-      x = entry.call(layer, i, scopeOf("decoder", i), arguments);
-    }
+    SmallVector<Value> others = {input.sequences};
+    if (memory)
+      others.append({memory, memorySequences});
+    x = entry.callInTurn(layer, config.decoder.layers, base + "decoder.layers", x, others);
     return finish(x, "decoder");
   }
 

@@ -92,8 +92,7 @@ static void buildEntry(Import &import, const BloomConfig &config, bool step) {
       body.embedding(packed[0], base + "word_embeddings", config.vocabSize, config.width);
   hidden = body.layerNorm(hidden, base + "word_embeddings_layernorm", config.norm);
   Layer layer = makeLayer(entry, body.rows(config.width), model.sequencesType(), config);
-  for (int64_t i = 0; i < config.layers; ++i)
-    hidden = entry.call(layer, i, base + "h." + std::to_string(i), {hidden, packed[1]});
+  hidden = entry.callInTurn(layer, config.layers, base + "h", hidden, {packed[1]});
   hidden = body.layerNorm(hidden, base + "ln_f", config.norm);
   entry.output(output, hidden, packed[1]);
 }

@@ -126,6 +126,16 @@ Value DecoderEntry::call(const Layer &layer, int64_t i, StringRef scope,
   return results[0];
 }
 
+Value DecoderEntry::callInTurn(const Layer &layer, int64_t count, StringRef scope, Value x,
+                               ArrayRef<Value> others) {
+  for (int64_t i = 0; i < count; ++i) {
+    SmallVector<Value> arguments = {x};
+    llvm::append_range(arguments, others);
+    x = call(layer, i, (scope + "." + Twine(i)).str(), arguments);
+  }
+  return x;
+}
+
 void DecoderEntry::encode(StringRef scope, Value memory, Value sequences, int64_t heads,
                           InitScheme init,
                           llvm::function_ref<std::pair<Value, Value>(Body &, Value)> project) {

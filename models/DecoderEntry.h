@@ -50,6 +50,10 @@ public:
               llvm::function_ref<Value(Body &, ValueRange own, LayerCache &)> write);
   /// Layer `i` with the parameters behind `scope`.
   Value call(const Layer &layer, int64_t i, StringRef scope, ArrayRef<Value> arguments);
+  /// x through `count` layers of one kind, with parameters behind `scope`, a point and their
+  /// number; `others` are what they take besides.
+  Value callInTurn(const Layer &layer, int64_t count, StringRef scope, Value x,
+                   ArrayRef<Value> others);
   void output(const DecoderOutput &output, Value hidden, Value sequences);
 
   /// All there is to the end of `encode`: keys and values, which `project` makes of

@@ -82,8 +82,7 @@ static void buildEntry(Import &import, const GptJConfig &config, bool step) {
   Value hidden = body.embedding(packed[0], base + "wte", gpt.vocabSize, gpt.width);
   Value table = config.rope.table(body, packed[1]);
   Layer layer = makeLayer(entry, body, model.sequencesType(), config);
-  for (int64_t i = 0; i < gpt.layers; ++i)
-    hidden = entry.call(layer, i, base + "h." + std::to_string(i), {hidden, packed[2], table});
+  hidden = entry.callInTurn(layer, gpt.layers, base + "h", hidden, {packed[2], table});
   hidden = body.layerNorm(hidden, base + "ln_f", gpt.norm);
   entry.output(output, hidden, packed[2]);
 }

@@ -96,8 +96,7 @@ static void buildEntry(Import &import, const NeoXConfig &config, bool step) {
   Value hidden = body.embedding(packed[0], base + "embed_in", config.vocabSize, config.width);
   Value table = config.rope.table(body, packed[1]);
   Layer layer = makeLayer(entry, body, model.sequencesType(), config);
-  for (int64_t i = 0; i < config.layers; ++i)
-    hidden = entry.call(layer, i, base + "layers." + std::to_string(i), {hidden, packed[2], table});
+  hidden = entry.callInTurn(layer, config.layers, base + "layers", hidden, {packed[2], table});
   hidden = body.layerNorm(hidden, base + "final_layer_norm", config.norm);
   entry.output(output, hidden, packed[2]);
 }

@@ -44,8 +44,7 @@ static void buildEntry(Import &import, const GptConfig &config, ActivationKind a
       buildGptInputs(import, config, output, base + "positions_embed", step);
   Layer layer =
       makeLayer(entry, hidden.getType(), import.model.sequencesType(), config, activation);
-  for (int64_t i = 0; i < config.layers; ++i)
-    hidden = entry.call(layer, i, base + "h." + std::to_string(i), {hidden, sequences});
+  hidden = entry.callInTurn(layer, config.layers, base + "h", hidden, {sequences});
   entry.output(output, hidden, sequences);
 }
 

@@ -93,8 +93,7 @@ static void buildEntry(Import &import, const OptConfig &config, bool step) {
   table = body.slice(table, offset, config.positions, "positions");
   hidden = body.add(hidden, body.embedding(packed[1], table, "embed_positions"), "embeddings");
   Layer layer = makeLayer(entry, body.rows(config.width), model.sequencesType(), config);
-  for (int64_t i = 0; i < config.layers; ++i)
-    hidden = entry.call(layer, i, base + "layers." + std::to_string(i), {hidden, packed[2]});
+  hidden = entry.callInTurn(layer, config.layers, base + "layers", hidden, {packed[2]});
   if (config.finalNorm)
     hidden = body.layerNorm(hidden, base + "final_layer_norm", config.norm);
   if (projected)

@@ -137,12 +137,10 @@ private:
     Value bias = positionBias("decoder", /*decoder=*/true);
     Value x = body().embedding(input.ids, table, "embed_tokens");
     Layer layer = makeDecoderLayer(entry, bias.getType(), bool(memory));
-    for (int64_t i = 0; i < config.decoderLayers; ++i) {
-      SmallVector<Value> arguments = {x, input.sequences, bias};
-      if (memory)
-        arguments.append({memory, memorySequences});
-      x = entry.call(layer, i, "decoder.block." + std::to_string(i), arguments);
-    }
+    SmallVector<Value> others = {input.sequences, bias};
+    if (memory)
+      others.append({memory, memorySequences});
+    x = entry.callInTurn(layer, config.decoderLayers, "decoder.block", x, others);
     RmsNorm norm = config.norm;
     if (import.head != "Model" && config.scaledOutput)
       norm.scale = 1 / std::sqrt(double(config.width)); // only the head reads it

@@ -117,10 +117,6 @@ private:
     return {body().add(x, places, "embeddings"), tokens};
   }
 
-  std::string scopeOf(const std::string &side, int64_t layer) {
-    return base + side + ".layers." + std::to_string(layer);
-  }
-
   Value finish(Value x, const std::string &side) {
     return body().layerNorm(x, base + side + ".layer_norm", norm);
   }
@@ -134,7 +130,8 @@ private:
             return feedForward(layer, y, config.encoder);
           });
     for (int64_t i = 0; i < config.encoder.layers; ++i)
-      x = model.call(encoderLayer, scopeOf("encoder", i), {x, sequences}, "memory");
+      x = model.call(encoderLayer, base + "encoder.layers." + std::to_string(i), {x, sequences},
+                     "memory");
     return finish(x, "encoder");
   }
 
@@ -161,12 +158,10 @@ private:
       return feedForward(layer, y, config.decoder);
     };
     Layer layer = entry.layer("decoder_layer", arguments, config.init, write);
-    for (int64_t i = 0; i < config.decoder.layers; ++i) {
-      SmallVector<Value> operands = {x, input.sequences};
-      if (memory)
-        operands.append({memory, memorySequences});
-      x = entry.call(layer, i, scopeOf("decoder", i), operands);
-    }
+    SmallVector<Value> others = {input.sequences};
+    if (memory)
+      others.append({memory, memorySequences});
+    x = entry.callInTurn(layer, config.decoder.layers, base + "decoder.layers", x, others);
     return finish(x, "decoder");
   }
 

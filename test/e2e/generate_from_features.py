@@ -4,18 +4,10 @@
 import sys
 
 import numpy as np
-from generate_from_source import SourceCase
+from generate_from_source import SEARCHES, SourceCase
 from generation_checks import bench_problem, differs, run
 from harness import Report
 
-SEARCHES = {
-    "greedy": {},
-    "greedy, penalties": {"repetition_penalty": 1.3, "no_repeat_ngram_size": 2},
-    "beams": {"num_beams": 4},
-    "beams, length penalty, all of them": {
-        "num_beams": 3, "length_penalty": 1.7, "num_return_sequences": 3, "no_repeat_ngram_size": 2,
-    },
-}  # fmt: skip
 CONFIGURED = {"num_beams": 4, "early_stopping": True, "suppress_tokens": [3, 7], "begin_suppress_tokens": [5, 6, 9], "max_length": 40}
 
 

@@ -8,7 +8,6 @@ are known by whose they are: the tokens of a side, or one for each sequence ("ba
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 
 import numpy as np

@@ -313,11 +313,10 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    RewritePatternSet patterns = tilePatterns(context);
-    tiles = tilePatterns(context);
+    RewritePatternSet found = tilePatterns(context);
     // Reads and writes of slices become reads and writes of what they are taken from.
-    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-    subsets = std::move(patterns);
+    tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(found);
+    patterns = std::move(found);
     return success();
   }
 
@@ -325,7 +324,7 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
     func::FuncOp function = getOperation();
     if (contractions(function).empty())
       return;
-    if (failed(tileK(function, tiles)) || failed(vectorize(function, subsets)))
+    if (failed(tileK(function, patterns)) || failed(vectorize(function, patterns)))
       return signalPassFailure();
     WalkResult left = function.walk([](linalg::GenericOp op) {
       if (!linearMark(op))
@@ -338,7 +337,7 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
   }
 
 private:
-  FrozenRewritePatternSet tiles, subsets;
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace

@@ -53,15 +53,14 @@ static Values unrolledLoop(Emit &b, Value count, Values init,
 }
 
 void AttentionNest::emitRowTiles(Place &place) {
-  Value afterLast = place.end;
-  b.forEach(place.first, afterLast, tileRows, [&](Value start) {
+  b.forEach(place.first, place.end, tileRows, [&](Value start) {
     Tile tile;
     tile.start = start;
-    Value left = b.sub(afterLast, start);
+    Value left = b.sub(place.end, start);
     tile.height = b.index(tileRows);
     for (int64_t lower : llvm::reverse(lowerHeights()))
       tile.height = b.select(b.le(left, b.index(lower)), b.index(lower), tile.height);
-    Value last = b.sub(b.min(b.add(start, tileRows), afterLast), b.index(1));
+    Value last = b.sub(b.min(b.add(start, tileRows), place.end), b.index(1));
     Value keys = endOfKeys(place, last);
     tile.keys = b.min(b.sub(keys, place.block), b.index(keyBlock));
     tile.isLast = b.le(b.sub(keys, place.block), b.index(keyBlock));
