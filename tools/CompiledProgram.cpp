@@ -61,8 +61,9 @@ FailureOr<reference::Tensor> RunData::parameter(ParameterOp op) const {
   return result;
 }
 
-llvm::Expected<reference::NamedTensors>
-RunData::runCompiled(ModuleOp module, const std::string &entry, CompileOptions options) const {
+llvm::Expected<std::vector<reference::NamedTensors>>
+RunData::runCompiled(ModuleOp module, const std::vector<std::string> &entries,
+                     CompileOptions options) const {
   auto text = TemporaryFile::create("transformer-verify", "mlir");
   if (!text)
     return text.takeError();
@@ -83,7 +84,10 @@ RunData::runCompiled(ModuleOp module, const std::string &entry, CompileOptions o
   try {
     rt::Module compiled = rt::Module::open(options.output);
     rt::Program ready(compiled, rt::Checkpoint::open(weights));
-    return fromRuntime(ready.run(entry, rt::readTensors(inputFiles)));
+    std::vector<reference::NamedTensors> results;
+    for (const std::string &entry : entries)
+      results.push_back(fromRuntime(ready.run(entry, rt::readTensors(inputFiles))));
+    return results;
   } catch (const rt::Error &error) {
     return llvm::createStringError(error.what());
   }

@@ -25,9 +25,10 @@ public:
   FailureOr<reference::Tensor> parameter(ParameterOp op) const;
 
   /// Compiles `module` with `options` (its files do not count) for this machine, loads it into
-  /// this process, runs `entry` and returns the outputs by name.
-  llvm::Expected<reference::NamedTensors> runCompiled(ModuleOp module, const std::string &entry,
-                                                      CompileOptions options) const;
+  /// this process, runs `entries` and returns the outputs of each by name.
+  llvm::Expected<std::vector<reference::NamedTensors>>
+  runCompiled(ModuleOp module, const std::vector<std::string> &entries,
+              CompileOptions options) const;
 
 private:
   std::string weights;

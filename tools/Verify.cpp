@@ -48,23 +48,30 @@ struct EntryValues : reference::Observer {
 
 class Verifier {
 public:
-  Verifier(ModuleOp module, const RunData &data, const VerifyOptions &options,
-           llvm::raw_ostream &out)
-      : given(module.clone()), module(module.clone()), data(data), options(options), out(out) {}
+  Verifier(ModuleOp module, const std::string &name, const RunData &data,
+           const VerifyOptions &options, llvm::raw_ostream &out)
+      : module(module.clone()), name(name), data(data), options(options), out(out) {}
 
-  llvm::Expected<bool> run();
+  /// Evaluates the entry.
+  llvm::Error evaluate();
+  /// Compares what the program computed; `unrounded` is what one of float32 did, if weights are
+  /// rounded.
+  llvm::Expected<bool> compareWith(const reference::NamedTensors &found,
+                                   const reference::NamedTensors *unrounded);
 
 private:
-  func::FuncOp entry() { return module->lookupSymbol<func::FuncOp>(options.entry); }
+  func::FuncOp entry() { return module->lookupSymbol<func::FuncOp>(name); }
   bool isRounded() const { return options.compile.weightsDtype != "f32"; }
   llvm::Error roundWeights();
   llvm::Error evaluate(reference::Observer *observer);
-  llvm::Error reportRounding(const reference::NamedTensors &found);
+  void reportRounding(const reference::NamedTensors &found,
+                      const reference::NamedTensors &unrounded);
   llvm::Error search();
   llvm::Expected<Difference> differenceAt(const Probe &probe, const Tensor &expected);
   SmallVector<Probe> probes(ArrayRef<Operation *> ops);
 
-  OwningOpRef<ModuleOp> given, module; // `module` with calls inlined, weights rounded
+  OwningOpRef<ModuleOp> module; // calls become inlined, weights rounded
+  const std::string &name;      // of the entry
   const RunData &data;
   const VerifyOptions &options;
   llvm::raw_ostream &out;
@@ -158,7 +165,7 @@ static Tensor pack(const Tensor &grid, const Tensor &mask) {
 llvm::Expected<Difference> Verifier::differenceAt(const Probe &probe, const Tensor &expected) {
   IRMapping mapping;
   OwningOpRef<ModuleOp> probing(cast<ModuleOp>(module->getOperation()->clone(mapping)));
-  auto function = probing->lookupSymbol<func::FuncOp>(options.entry);
+  auto function = probing->lookupSymbol<func::FuncOp>(name);
   Operation *terminator = function.front().getTerminator();
   OpBuilder builder(terminator);
   Value value = mapping.lookup(probe.value);
@@ -179,10 +186,10 @@ llvm::Expected<Difference> Verifier::differenceAt(const Probe &probe, const Tens
   if (failed(function.insertResult(function.getNumResults(), type,
                                    builder.getDictionaryAttr(attributes))))
     return llvm::createStringError("cannot add an output to the entry");
-  auto results = data.runCompiled(*probing, options.entry, options.compile);
+  auto results = data.runCompiled(*probing, {name}, options.compile);
   if (!results)
     return results.takeError();
-  const Tensor &found = results->find(probeName)->second;
+  const Tensor &found = results->front().find(probeName)->second;
   return compare(expected, probe.sequences ? pack(found, inputs[probe.mask]) : found);
 }
 
@@ -190,8 +197,7 @@ llvm::Expected<Difference> Verifier::differenceAt(const Probe &probe, const Tens
 llvm::Error Verifier::evaluate(reference::Observer *observer) {
   std::string error;
   auto results = reference::run(
-      *module, options.entry, inputs, [&](ParameterOp op) { return data.parameter(op); }, error,
-      observer);
+      *module, name, inputs, [&](ParameterOp op) { return data.parameter(op); }, error, observer);
   if (failed(results))
     return llvm::createStringError(error);
   outputs = std::move(*results);
@@ -295,12 +301,8 @@ static std::optional<double> perplexityOf(const Tensor &logits, const Tensor &id
 }
 
 /// How far the program is from the model whose weights are not rounded, beside one of float32.
-llvm::Error Verifier::reportRounding(const reference::NamedTensors &found) {
-  CompileOptions plain = options.compile;
-  plain.weightsDtype = "f32";
-  auto unrounded = data.runCompiled(*given, options.entry, plain);
-  if (!unrounded)
-    return unrounded.takeError();
+void Verifier::reportRounding(const reference::NamedTensors &found,
+                              const reference::NamedTensors &unrounded) {
   auto input = [&](StringRef name) -> const Tensor * {
     for (unsigned i = 0; i < entry().getNumArguments(); ++i)
       if (auto given = entry().getArgAttrOfType<StringAttr>(i, attr::name))
@@ -308,34 +310,32 @@ llvm::Error Verifier::reportRounding(const reference::NamedTensors &found) {
           return &inputs[i];
     return nullptr;
   };
+  const std::string &dtype = options.compile.weightsDtype;
   for (auto [i, expected] : llvm::enumerate(exact)) {
-    std::string name = entry().getResultAttrOfType<StringAttr>(i, attr::name).str();
-    const Tensor &rounded = found.find(name)->second, &floats = unrounded->find(name)->second;
-    print(out, "  " + name + " against float32 weights, " + options.compile.weightsDtype,
-          compare(expected, rounded));
-    print(out, "  " + name + " against float32 weights, f32", compare(expected, floats));
+    std::string output = entry().getResultAttrOfType<StringAttr>(i, attr::name).str();
+    const Tensor &rounded = found.find(output)->second, &floats = unrounded.find(output)->second;
+    print(out, "  " + output + " against float32 weights, " + dtype, compare(expected, rounded));
+    print(out, "  " + output + " against float32 weights, f32", compare(expected, floats));
     // Only what generates text has a step.
     const Tensor *ids = input("input_ids");
-    if (name != "logits" || expected.rank() != 3 || !ids || !module->lookupSymbol("step") ||
+    if (output != "logits" || expected.rank() != 3 || !ids || !module->lookupSymbol("step") ||
         ids->shape != std::vector<int64_t>{expected.shape[0], expected.shape[1]})
       continue;
     auto perplexity = [&](const Tensor &logits) {
       return perplexityOf(logits, *ids, input("attention_mask"));
     };
     if (auto reference = perplexity(expected))
-      out << llvm::formatv("  perplexity: {0} {1:f4}, f32 {2:f4}, reference {3:f4}\n",
-                           options.compile.weightsDtype, *perplexity(rounded), *perplexity(floats),
-                           *reference);
+      out << llvm::formatv("  perplexity: {0} {1:f4}, f32 {2:f4}, reference {3:f4}\n", dtype,
+                           *perplexity(rounded), *perplexity(floats), *reference);
   }
-  return llvm::Error::success();
 }
 
-llvm::Expected<bool> Verifier::run() {
+llvm::Error Verifier::evaluate() {
   if (!entry())
-    return llvm::createStringError("there is no entry '" + options.entry + "'");
+    return llvm::createStringError("there is no entry '" + name + "'");
   for (unsigned i = 0; i < entry().getNumArguments(); ++i)
     if (StringRef state = stateOfArgument(entry(), i); !state.empty())
-      return llvm::createStringError("entry '" + options.entry + "' keeps state \"" + state +
+      return llvm::createStringError("entry '" + name + "' keeps state \"" + state +
                                      "\": only entries without state are compared");
   std::string error;
   auto complete = reference::completeInputs(entry(), data.inputs(), error);
@@ -344,29 +344,28 @@ llvm::Expected<bool> Verifier::run() {
   inputs = std::move(*complete);
   if (llvm::Error failed = evaluate(nullptr))
     return failed;
-  if (isRounded()) {
-    exact = outputs;
-    if (llvm::Error failed = roundWeights())
-      return failed;
-    if (llvm::Error failed = evaluate(nullptr))
-      return failed;
-  }
-  auto found = data.runCompiled(*given, options.entry, options.compile);
-  if (!found)
-    return found.takeError();
+  if (!isRounded())
+    return llvm::Error::success();
+  exact = outputs;
+  if (llvm::Error failed = roundWeights())
+    return failed;
+  return evaluate(nullptr);
+}
+
+llvm::Expected<bool> Verifier::compareWith(const reference::NamedTensors &found,
+                                           const reference::NamedTensors *unrounded) {
   bool agree = true;
   for (auto [i, expected] : llvm::enumerate(outputs)) {
-    auto name = entry().getResultAttrOfType<StringAttr>(i, attr::name);
-    auto result = name ? found->find(name.getValue()) : found->end();
-    if (result == found->end())
+    auto output = entry().getResultAttrOfType<StringAttr>(i, attr::name);
+    auto result = output ? found.find(output.getValue()) : found.end();
+    if (result == found.end())
       return llvm::createStringError("the program has no output " + std::to_string(i));
     Difference difference = compare(expected, result->second);
-    print(out, name.getValue(), difference);
+    print(out, output.getValue(), difference);
     agree &= !difference.exceeds(options.bound);
   }
-  if (isRounded())
-    if (llvm::Error failed = reportRounding(*found))
-      return failed;
+  if (unrounded)
+    reportRounding(found, *unrounded);
   if (!agree)
     if (llvm::Error failed = search())
       return failed;
@@ -376,5 +375,30 @@ llvm::Expected<bool> Verifier::run() {
 llvm::Expected<bool> mlir::transformer::verifyProgram(ModuleOp module, const RunData &data,
                                                       const VerifyOptions &options,
                                                       llvm::raw_ostream &out) {
-  return Verifier(module, data, options, out).run();
+  std::vector<Verifier> verifiers;
+  for (const std::string &entry : options.entries)
+    if (llvm::Error failed = verifiers.emplace_back(module, entry, data, options, out).evaluate())
+      return failed;
+  auto found = data.runCompiled(module, options.entries, options.compile);
+  if (!found)
+    return found.takeError();
+  std::vector<reference::NamedTensors> unrounded;
+  if (options.compile.weightsDtype != "f32") {
+    CompileOptions plain = options.compile;
+    plain.weightsDtype = "f32";
+    auto floats = data.runCompiled(module, options.entries, plain);
+    if (!floats)
+      return floats.takeError();
+    unrounded = std::move(*floats);
+  }
+  bool agree = true;
+  for (auto [i, verifier] : llvm::enumerate(verifiers)) {
+    if (verifiers.size() > 1)
+      out << "@" << options.entries[i] << "\n";
+    auto same = verifier.compareWith((*found)[i], unrounded.empty() ? nullptr : &unrounded[i]);
+    if (!same)
+      return same.takeError();
+    agree &= *same;
+  }
+  return agree;
 }

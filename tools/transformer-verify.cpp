@@ -19,8 +19,8 @@ static cl::opt<std::string>
     weights("weights", cl::desc("Weights (default: the checkpoint directory)"), cl::cat(category));
 static cl::list<std::string> inputs("inputs", cl::desc("A safetensors file, or name=FILE.npy"),
                                     cl::OneOrMore, cl::cat(category));
-static cl::opt<std::string> entry("entry", cl::desc("Entry point"), cl::init("forward"),
-                                  cl::cat(category));
+static cl::list<std::string> entries("entry", cl::desc("Entry points (default: forward)"),
+                                     cl::CommaSeparated, cl::cat(category));
 static cl::opt<double> bound("bound",
                              cl::desc("Largest error, over the tensor's largest magnitude"),
                              cl::init(1e-4), cl::cat(category));
@@ -67,7 +67,10 @@ int main(int argc, char **argv) {
   auto data = RunData::open(weights.empty() ? input : weights, inputs);
   if (!data)
     return fail(llvm::toString(data.takeError()));
-  VerifyOptions options{entry, bound, {}};
+  VerifyOptions options;
+  if (!entries.empty())
+    options.entries = entries;
+  options.bound = bound;
   options.compile.arch = arch;
   options.compile.weightsDtype = dtype;
   options.compile.program = argv[0];

@@ -1,6 +1,7 @@
 // REQUIRES: transformer-verify
 // RUN: transformer-verify %s --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=AGREE
 // RUN: transformer-verify %s --weights-dtype int8 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefixes=AGREE,ROUNDED
+// RUN: transformer-verify %s --entry words,forward --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=ENTRIES
 // RUN: not transformer-verify %s --weights-dtype f7 --weights %t.none --inputs %t.none 2>&1 | FileCheck %s --check-prefix=FORMAT
 // With a bound of 0 the first rounding counts: the embedding is exact, the layer's linear is not.
 // RUN: not transformer-verify %s --bound 0 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=DIFFER
@@ -10,6 +11,10 @@
 // ROUNDED-NEXT: last_hidden_state against float32 weights, int8: largest error {{.*}}e-0{{[1234]}}
 // ROUNDED-NEXT: last_hidden_state against float32 weights, f32: largest error {{.*}}e-0{{[789]}}
 // AGREE-NOT: first difference
+// ENTRIES: @words
+// ENTRIES-NEXT: words: largest error 0.00e+00, largest value
+// ENTRIES-NEXT: @forward
+// ENTRIES-NEXT: last_hidden_state: largest error {{.*}}e-0{{[789]}}, largest value
 // FORMAT: error: --weights-dtype f7: expected f32, bf16, int8 or int4
 // DIFFER: first difference: block.0: transformer.linear: largest error
 // DIFFER-NEXT: transformer.linear
@@ -35,5 +40,15 @@ func.func @forward(%ids: tensor<?x?xi64> {transformer.name = "input_ids"}, %mask
   %0 = call @block(%e, %seq, %w) {transformer.scope = "block.0"} : (tensor<?x20xf32>, !transformer.sequences, tensor<20x20xf32>) -> tensor<?x20xf32>
   %1 = call @block(%0, %seq, %w) {transformer.scope = "block.1"} : (tensor<?x20xf32>, !transformer.sequences, tensor<20x20xf32>) -> tensor<?x20xf32>
   %y = transformer.unpack_tokens %1, %seq : tensor<?x20xf32> -> tensor<?x?x20xf32>
+  return %y : tensor<?x?x20xf32>
+}
+
+func.func @words(%ids: tensor<?x?xi64> {transformer.name = "input_ids"}, %mask: tensor<?x?xi64> {transformer.name = "attention_mask"},
+                 %types: tensor<?x?xi64> {transformer.name = "token_type_ids", transformer.default = #transformer.default<zeros>})
+    -> (tensor<?x?x20xf32> {transformer.name = "words"}) attributes {transformer.entry} {
+  %words = transformer.get_parameter @embeddings.word_embeddings.weight : tensor<51x20xf32>
+  %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %e = transformer.embedding %i, %words : tensor<?xi64>, tensor<51x20xf32> -> tensor<?x20xf32>
+  %y = transformer.unpack_tokens %e, %seq : tensor<?x20xf32> -> tensor<?x?x20xf32>
   return %y : tensor<?x?x20xf32>
 }
