@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,13 +47,30 @@ transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save
 """
 
 
-def decoder(folder: Path) -> None:
-    command = [sys.executable, "-c", MAKE_DECODER, folder, folder.parent.name]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+# Encoder-decoders of usual shapes. Embeddings as wide as trained ones, that scores do not all tie.
+MAKE_TRANSLATOR = """
+import sys, torch, transformers
+torch.manual_seed(1)
+if sys.argv[2] == "marian-base":
+    ends = dict(pad_token_id=32000, eos_token_id=2, bos_token_id=1, decoder_start_token_id=32000, forced_eos_token_id=None)
+    shape = dict(d_model=512, encoder_layers=6, decoder_layers=6, encoder_ffn_dim=2048, decoder_ffn_dim=2048)
+    heads = dict(encoder_attention_heads=8, decoder_attention_heads=8, max_position_embeddings=512)
+    rest = dict(vocab_size=32001, decoder_vocab_size=32001, activation_function="swish", scale_embedding=True)
+    model = transformers.MarianMTModel(transformers.MarianConfig(**ends, **shape, **heads, **rest))
+else:
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(decoder_start_token_id=0))
+    torch.nn.init.normal_(model.shared.weight)
+model.save_pretrained(sys.argv[1])
+"""
 
 
-def bert_base(folder: Path) -> None:
-    subprocess.run([sys.executable, "-c", MAKE_BERT_BASE, folder], check=True, stdout=sys.stderr)
+def made_by(script: str) -> Callable[[Path], None]:
+    """What a script makes that is called with the folder and the model's name."""
+
+    def make(folder: Path) -> None:
+        subprocess.run([sys.executable, "-c", script, folder, folder.parent.name], check=True, stdout=sys.stderr)
+
+    return make
 
 
 def minilm(folder: Path) -> None:
@@ -65,8 +83,22 @@ def minilm(folder: Path) -> None:
     shutil.rmtree(download)
 
 
-MAKERS = {"bert-base": bert_base, "minilm": minilm, "gpt2": decoder, "llama-160m": decoder}
-TITLES = {"bert-base": "BERT-base", "minilm": "all-MiniLM-L6-v2", "gpt2": "GPT-2 (124M)", "llama-160m": "Llama, 160M"}
+MAKERS = {
+    "bert-base": made_by(MAKE_BERT_BASE),
+    "minilm": minilm,
+    "gpt2": made_by(MAKE_DECODER),
+    "llama-160m": made_by(MAKE_DECODER),
+    "marian-base": made_by(MAKE_TRANSLATOR),
+    "t5-small": made_by(MAKE_TRANSLATOR),
+}
+TITLES = {
+    "bert-base": "BERT-base",
+    "minilm": "all-MiniLM-L6-v2",
+    "gpt2": "GPT-2 (124M)",
+    "llama-160m": "Llama, 160M",
+    "marian-base": "Marian-base",
+    "t5-small": "T5-small",
+}
 
 
 def checkpoint(name: str, cache: Path) -> Path:

@@ -20,6 +20,7 @@ struct BenchOptions {
   std::string shape, entry = "forward", jsonPath;
   std::vector<int64_t> lengths, newTokens;
   std::vector<std::string> inputs;
+  int64_t numBeams = 1;
   BatchLimits batch;
   int repeat = 10;
   bool json = false;
@@ -56,21 +57,27 @@ void runGeneration(const Session &session, const BenchOptions &options,
   if (!options.inputs.empty() || options.entry != "forward")
     fail("--new-tokens goes with --shape or --lengths, not with --inputs or --entry");
   Program program = session.openProgram();
-  GenerationTimes times =
-      benchGeneration(program, {lengths, options.newTokens, options.batch}, options.repeat);
+  GenerationTimes times = benchGeneration(
+      program, {lengths, options.newTokens, options.numBeams, options.batch}, options.repeat);
   double perSecond = double(times.tokens) / times.medianMs * 1e3;
-  report(options,
-         formatted("{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": "
-                   "{}, \"tokens_per_second\": {:.3f}, \"prefill_ms\": {:.4f}, "
-                   "\"decode_tokens_per_second\": {:.3f}, \"first_token_ms\": [{:.4f}]}}\n",
-                   times.medianMs, times.minMs, times.maxMs, times.tokens, perSecond,
-                   times.prefillMs, times.decodeTokensPerSecond, fmt::join(times.firstMs, ", ")),
-         formatted("generate, {} prompts, {} new tokens, {} threads, {} runs\n"
-                   "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms, {:.1f} tokens/second\n"
-                   "prompts {:.3f} ms, then {:.1f} tokens/second\n",
-                   lengths.size(), times.tokens, threads(), options.repeat, times.medianMs,
-                   times.minMs, times.maxMs, perSecond, times.prefillMs,
-                   times.decodeTokensPerSecond));
+  std::string object =
+      formatted("{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
+                "\"tokens_per_second\": {:.3f}",
+                times.medianMs, times.minMs, times.maxMs, times.tokens, perSecond);
+  std::string text =
+      formatted("generate, {} prompts, {} beams, {} new tokens, {} threads, {} runs\n"
+                "median {:.3f} ms, min {:.3f} ms, max {:.3f} ms, {:.1f} tokens/second\n",
+                lengths.size(), options.numBeams, times.tokens, threads(), options.repeat,
+                times.medianMs, times.minMs, times.maxMs, perSecond);
+  if (options.numBeams == 1) {
+    object +=
+        formatted(", \"prefill_ms\": {:.4f}, \"decode_tokens_per_second\": {:.3f}, "
+                  "\"first_token_ms\": [{:.4f}]",
+                  times.prefillMs, times.decodeTokensPerSecond, fmt::join(times.firstMs, ", "));
+    text += formatted("prompts {:.3f} ms, then {:.1f} tokens/second\n", times.prefillMs,
+                      times.decodeTokensPerSecond);
+  }
+  report(options, object + "}\n", text);
 }
 
 void runBench(const Session &session, const BenchOptions &options) {
@@ -84,6 +91,8 @@ void runBench(const Session &session, const BenchOptions &options) {
     lengths = parseShape(options.shape.empty() ? "1x128" : options.shape);
   if (!options.newTokens.empty())
     return runGeneration(session, options, lengths);
+  if (options.numBeams > 1)
+    fail("--num-beams goes with --new-tokens");
   const EntryInfo &entry = session.module->entry(options.entry);
   TensorMap inputs =
       options.inputs.empty() ? randomInputs(entry, lengths) : readTensors(options.inputs);
@@ -125,6 +134,9 @@ void addBench(CLI::App &app, Session &session) {
                    "number for all or one a prompt, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(int64_t(2), int64_t(1) << 24));
+  command->add_option("--num-beams", options->numBeams, "Beams of each prompt, with --new-tokens")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   addBatchOptions(*command, options->batch);
   command->add_option("--repeat", options->repeat, "Timed runs, after two to warm up")
       ->capture_default_str()

@@ -33,6 +33,7 @@ GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, in
   GenerationConfig config; // no token ends a sequence
   config.maxNewTokens = *std::max_element(load.newTokens.begin(), load.newTokens.end());
   config.decoderStartTokenId = 0;
+  config.numBeams = load.numBeams;
   Generator generator(program, config, load.limits);
   Random random;
   std::vector<Prompt> prompts;
@@ -55,29 +56,36 @@ GenerationTimes benchGeneration(Program &program, const GenerationLoad &load, in
     int64_t tokens = 0, later = 0; // of all requests, and behind the last prompt
     size_t read = 0;               // prompts
     Clock::time_point allRead = start;
-    generator.generate(prompts, {.token = [&](int64_t request, int64_t, int64_t) {
-                         ++tokens;
-                         later += read == prompts.size();
-                         if (begun[size_t(request)] != start)
-                           return;
-                         begun[size_t(request)] = allRead = Clock::now();
-                         ++read;
-                       }});
+    auto token = [&](int64_t request, int64_t, int64_t) {
+      later += read == prompts.size();
+      if (begun[size_t(request)] != start)
+        return;
+      begun[size_t(request)] = allRead = Clock::now();
+      ++read;
+    };
+    auto done = [&](int64_t request, const std::vector<Hypothesis> &found) {
+      tokens += int64_t(found[0].tokens.size() - prompts[size_t(request)].tokens.size());
+    };
+    generator.generate(prompts, {.token = token, .done = done});
     Clock::time_point end = Clock::now();
     times.tokens = tokens;
     if (run < 0)
       continue;
     whole.push_back(milliseconds(end - start));
+    if (load.numBeams > 1)
+      continue;
     prefill.push_back(milliseconds(allRead - start));
     decode.push_back(later ? double(later) / milliseconds(end - allRead) * 1e3 : 0);
     for (size_t i = 0; i < prompts.size(); ++i)
       first[i].push_back(milliseconds(begun[i] - start));
   }
-  times.prefillMs = median(prefill);
-  times.decodeTokensPerSecond = median(decode);
   times.medianMs = median(whole);
   times.minMs = *std::min_element(whole.begin(), whole.end());
   times.maxMs = *std::max_element(whole.begin(), whole.end());
+  if (load.numBeams > 1)
+    return times;
+  times.prefillMs = median(prefill);
+  times.decodeTokensPerSecond = median(decode);
   for (std::vector<double> &each : first)
     times.firstMs.push_back(median(std::move(each)));
   return times;

@@ -12,16 +12,18 @@ namespace transformer::runtime {
 struct GenerationLoad {
   std::vector<int64_t> lengths;   // a prompt each
   std::vector<int64_t> newTokens; // of each prompt; the last for all that follow
+  int64_t numBeams = 1;
   BatchLimits limits;
 };
 
-/// Medians over runs, each of which continues all prompts greedily, whatever comes out.
+/// Medians over runs, each of which continues all prompts, whatever comes out.
 struct GenerationTimes {
-  double prefillMs = 0;                      // from the prompts to the first token of each
-  double decodeTokensPerSecond = 0;          // of all rows together, from then on
   double medianMs = 0, minMs = 0, maxMs = 0; // of a whole run
-  int64_t tokens = 0;                        // that a run generates
-  std::vector<double> firstMs;               // to the first token of each prompt
+  int64_t tokens = 0;                        // of the sequences that a run gives
+  // Not with beams, of which no token is certain before the end:
+  double prefillMs = 0;             // from the prompts to the first token of each
+  double decodeTokensPerSecond = 0; // of all rows together, from then on
+  std::vector<double> firstMs;      // to the first token of each prompt
 };
 
 /// Times `repeat` (>= 1) runs after one to warm up. Throws Error when the program cannot generate

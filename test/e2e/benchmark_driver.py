@@ -111,6 +111,17 @@ def check_generation(driver: Driver, report: Report) -> None:
     report.add("benchmark/generate: Markdown", expect("Text of gpt2-lm" in text, text))
 
 
+def check_translation(driver: Driver, report: Report) -> None:
+    batches = {"1 row": {"rows": 1, "beams": 1}, "3 rows, 2 beams": {"rows": 3, "beams": 2}}
+    run = {"model": str(GOLDEN / "marian-lm"), "translate": {"source": 5, "new_tokens": 3, "batches": batches}}
+    results, text = driver.results(run | {"threads": [1], "peers": [MISSING]})
+    rows = {row["shape"]: row for row in results["generations"][0]["rows"]}
+    good = list(rows) == [f"{name}, 5 tokens to 3" for name in batches]
+    good &= all(list(row["ms"]) == [OURS] and row["ms"][OURS] > 0 and MISSING in row["gaps"] for row in rows.values())
+    report.add("benchmark/translate", expect(good, f"{results['generations']}"))
+    report.add("benchmark/translate: Markdown", expect("Text of marian-lm" in text, text))
+
+
 def check_avx2_only(folder: Path, report: Report) -> None:
     """A library that asks for AVX-512 under avx2_only.c must hear that there is none, but AVX."""
     source, library = folder / "xcr0.c", folder / "libxcr0.so"
@@ -152,6 +163,7 @@ def main() -> int:
             check_table(driver, report, {"ragged": 13}, "--isa", "avx2", "--shapes", "ragged", bits=256)
             check_start(driver, report)
             check_generation(driver, report)
+            check_translation(driver, report)
             check_ops(driver, report)
             check_avx2_only(Path(folder), report)
             check_refusals(driver, report)

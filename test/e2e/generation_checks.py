@@ -153,6 +153,12 @@ def bench_problem(case: Case) -> str | None:
         return f"expected 7 tokens and a prefill that is a part of a run, found {found}"
     if not found["decode_tokens_per_second"] > 1e3 * 5 / found["max_ms"]:
         return f"expected more tokens a second behind the prompts than in all, found {found}"
+    done = execute([*command, "--num-beams", "2"])
+    if done.code != 0:
+        return f"beams: exit code {done.code}: {done.complaint()}"
+    found = json.loads(done.stdout)
+    if found["tokens"] != 7 or not found["median_ms"] > 0 or "prefill_ms" in found:
+        return f"beams: expected 7 tokens in some time and no prefill, found {found}"
     return None
 
 

@@ -1,0 +1,98 @@
+"""Sources that an encoder-decoder answers, all at once: the milliseconds of everything, greedy or with beams."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import numpy as np
+
+from harness.checkpoints import checkpoint, model_cache
+from harness.measure import Options, note
+from harness.processes import Failure, Ours, Peer, compile_program, run_json
+
+REPEAT = 3  # runs of a round, unless --repeat says another number
+
+
+class OurTranslator:
+    """A compiled program: a fresh process a round."""
+
+    def __init__(self, folder: Path, cache: Path, threads: int, options: Options) -> None:
+        program = cache / options.isa.file_name("program")
+        compile_program(options.compiler, folder, program, options.isa)
+        self.command, self.threads = [program, "bench", "--weights", folder], threads
+
+    def prepare(self, batch: dict, source: int, new: int) -> None:
+        rows, beams = batch["rows"], batch["beams"]
+        self.shape = ["--shape", f"{rows}x{source}", "--new-tokens", new, "--num-beams", beams, "--batch-size", rows * beams]
+
+    def median_ms(self, repeat: int) -> float:
+        options = ["--threads", self.threads, "--repeat", repeat, "--json"]
+        return run_json(self.threads, [*self.command, *self.shape, *options])["median_ms"]
+
+    def close(self) -> None:
+        pass
+
+
+class PeerTranslator:
+    def __init__(self, name: str, folder: Path, cache: Path, threads: int, options: Options) -> None:
+        self.peer = Peer(f"{name}-translator", folder, cache, threads, options.isa)
+        self.median_ms, self.close = self.peer.median_ms, self.peer.close
+
+    def prepare(self, batch: dict, source: int, new: int) -> None:
+        request = batch | {"length": source, "new_tokens": new}
+        _, tokens = self.peer.prepare({name: np.int64(value) for name, value in request.items()})
+        if tokens.shape != (batch["rows"], new):
+            raise Failure(f"{tokens.shape} tokens, expected {(batch['rows'], new)}")
+
+
+def contestants(run: dict, threads: int, options: Options, gaps: dict[str, str]) -> dict:
+    folder, cache = checkpoint(run["model"], options.cache), model_cache(run["model"], options.cache)
+    makers = {Ours.name: lambda: OurTranslator(folder, cache, threads, options)}
+    makers |= {name: lambda name=name: PeerTranslator(name, folder, cache, threads, options) for name in run["peers"]}
+    found = {}
+    for name, make in makers.items():
+        try:
+            found[name] = make()
+        except Failure as failure:
+            gaps[name] = str(failure)
+    return found
+
+
+def rounds_of(translators: dict, batch: dict, source: int, new: int, options: Options, gaps: dict[str, str]) -> dict[str, list[float]]:
+    """The median of each round of each, who take turns."""
+    rounds: dict[str, list[float]] = {name: [] for name in translators}
+    for turn in range(options.rounds + 1):
+        for name, translator in translators.items():
+            try:
+                if name in gaps:
+                    continue
+                if turn == 0:
+                    translator.prepare(batch, source, new)
+                else:
+                    rounds[name].append(translator.median_ms(options.repeat or REPEAT))
+            except Failure as failure:
+                gaps[name] = str(failure)
+    return {name: ms for name, ms in rounds.items() if name not in gaps}
+
+
+def measure_translation(run: dict, all_threads: list[int], options: Options) -> dict:
+    """`run`: a run file with "translate": the source's tokens, the new ones, and the batches."""
+    wanted = run["translate"]
+    source, new = wanted["source"], wanted["new_tokens"]
+    result = {"model": run["model"], "isa": options.isa.name, "source": source, "new_tokens": new, "rows": []}
+    for threads in all_threads:
+        missing: dict[str, str] = {}
+        translators = contestants(run, threads, options, missing)
+        try:
+            for name, batch in wanted["batches"].items():
+                gaps = dict(missing)
+                rounds = rounds_of(translators, batch, source, new, options, gaps)
+                ms = {who: statistics.median(times) for who, times in rounds.items()}
+                shape = f"{name}, {source} tokens to {new}"
+                result["rows"].append({"shape": shape, "threads": threads, "ms": ms, "rounds_ms": rounds, "gaps": gaps})
+                note(f"{run['model']}, {shape}, {threads} threads: " + ", ".join(f"{who} {t:.0f} ms" for who, t in ms.items()))
+        finally:
+            for translator in translators.values():
+                translator.close()
+    return result
