@@ -47,6 +47,7 @@ inline constexpr llvm::StringLiteral scope = "transformer.scope";
 inline constexpr llvm::StringLiteral modelType = "transformer.model_type";
 inline constexpr llvm::StringLiteral embedding = "transformer.embedding";
 inline constexpr llvm::StringLiteral tokenizer = "transformer.tokenizer";
+inline constexpr llvm::StringLiteral generation = "transformer.generation";
 } // namespace attr
 
 /// Static width (last dimension) of a ranked tensor value.

@@ -79,6 +79,7 @@ public:
     }
     for (auto [name, key] : {std::pair<StringRef, StringRef>(attr::modelType, "model_type"),
                              {attr::embedding, "embedding"},
+                             {attr::generation, "generation"},
                              {attr::tokenizer, "tokenizer"}})
       if (Attribute value = module->getAttr(name)) {
         description[key] = attributeToJson(value);

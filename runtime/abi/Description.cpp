@@ -401,6 +401,10 @@ Description parseDescription(const std::string &module, std::string text, size_t
   });
   if (field.has("embedding"))
     result.embedding = parseEmbedding(field["embedding"]);
+  if (field.has("generation")) {
+    const Field generation = field["generation"];
+    result.generation = {generation["file"].string(), generation["text"].string()};
+  }
   if (field.has("tokenizer")) {
     const Json &tokenizer = field["tokenizer"].raw();
     result.tokenizer = tokenizer.is_string() ? tokenizer.get<std::string>() : jsonText(tokenizer);

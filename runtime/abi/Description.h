@@ -117,6 +117,11 @@ struct EmbeddingInfo {
   std::optional<int64_t> maxLength; // tokens, special ones included
 };
 
+/// How the checkpoint generates: the text of its generation_config.json or config.json.
+struct GenerationInfo {
+  std::string file, text;
+};
+
 struct Description {
   std::string producer, modelType, mode, arch, cpu;
   std::vector<std::string> features;
@@ -126,6 +131,7 @@ struct Description {
   std::vector<StateInfo> states;
   std::vector<EntryInfo> entries;
   std::optional<EmbeddingInfo> embedding;
+  std::optional<GenerationInfo> generation;
   std::string tokenizer; // JSON text of tokenizer.json or of the vocab object; empty: none
   std::string text;      // the description itself
   uint64_t preparation;  // a hash of what says which tensors are prepared, and how

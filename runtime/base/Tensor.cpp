@@ -36,4 +36,9 @@ Tensor Tensor::zeros(DataType dtype, std::vector<int64_t> shape) {
   return result;
 }
 
+void Tensor::reuse(Tensor &&other) {
+  if (other.buffer.size() >= buffer.size())
+    std::swap(buffer, other.buffer);
+}
+
 } // namespace transformer::runtime

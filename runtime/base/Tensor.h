@@ -27,6 +27,10 @@ public:
   int64_t count() const { return elements; }
   int64_t bytes() const { return elements * byteWidth(type); }
 
+  /// Takes the memory of `other`, if that is enough, instead of its own: the elements are what was
+  /// there. Memory that has been in use is where the caches and the page table know it.
+  void reuse(Tensor &&other);
+
   template <typename T> T *data() { return reinterpret_cast<T *>(buffer.data()); }
   template <typename T> const T *data() const { return reinterpret_cast<const T *>(buffer.data()); }
 

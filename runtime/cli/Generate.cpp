@@ -23,14 +23,21 @@ struct ConfigOption {
 
 constexpr ConfigOption fields[] = {
     {"--max-new-tokens", "max_new_tokens", "Tokens to generate at most", ConfigOption::Integer},
+    {"--min-new-tokens", "min_new_tokens", "And at least", ConfigOption::Integer},
     {"--num-beams", "num_beams", "Beam search with so many beams", ConfigOption::Integer},
     {"--num-return-sequences", "num_return_sequences", "Sequences a prompt", ConfigOption::Integer},
     {"--length-penalty", "length_penalty", "Beams: scores are divided by length to this power",
      ConfigOption::Number},
+    {"--early-stopping", "early_stopping", "Beams: ends when there are enough sequences",
+     ConfigOption::Flag},
     {"--do-sample", "do_sample", "Draw tokens by their probabilities", ConfigOption::Flag},
     {"--temperature", "temperature", "Sampling: scores are divided by it", ConfigOption::Number},
     {"--top-k", "top_k", "Sampling: of the K most likely tokens; 0: of all", ConfigOption::Integer},
     {"--top-p", "top_p", "Sampling: of the most likely tokens that have this probability together",
+     ConfigOption::Number},
+    {"--min-p", "min_p", "Sampling: of tokens at least so likely, beside the likeliest",
+     ConfigOption::Number},
+    {"--typical-p", "typical_p", "Sampling: of the most typical tokens with this probability",
      ConfigOption::Number},
     {"--seed", "seed", "Sampling: the seed of the random numbers", ConfigOption::Integer},
     {"--repetition-penalty", "repetition_penalty", "Divides the scores of tokens that were there",
@@ -44,6 +51,8 @@ struct GenerateOptions {
   std::string prompt, file;
   BatchLimits batch;
   std::map<const ConfigOption *, Json> given;
+  std::vector<std::string> settings;
+  bool chat = false;
 };
 
 /// How fast tokens come.
@@ -71,12 +80,33 @@ private:
   size_t promptTokens, tokens = 0;
 };
 
-GenerationConfig readConfig(const Session &session, const GenerateOptions &options) {
-  GenerationConfig config;
+/// FIELD=VALUE; what is no JSON is a string.
+void setField(GenerationConfig &config, const std::string &setting) {
+  size_t end = setting.find('=');
+  if (end == std::string::npos)
+    fail("--set {}: expected FIELD=VALUE, for example num_beams=4", printable(setting));
+  std::string field = setting.substr(0, end), value = setting.substr(end + 1);
+  Json json = Json::parse(value, nullptr, /*allow_exceptions=*/false);
+  config.set("--set " + printable(field), field, json.is_discarded() ? Json(value) : json);
+}
+
+/// What lies beside the weights, else what the program was compiled with.
+GenerationConfig checkpointConfig(const Session &session) {
+  std::optional<GenerationConfig> beside;
   if (!session.weights.empty())
-    config = GenerationConfig::open(session.openWeights().folder());
+    beside = GenerationConfig::find(session.openWeights().folder());
+  const std::optional<GenerationInfo> &own = session.module->description().generation;
+  if (beside || !own)
+    return beside.value_or(GenerationConfig());
+  return GenerationConfig::parseFile(own->file, session.name + ": " + own->file, own->text);
+}
+
+GenerationConfig readConfig(const Session &session, const GenerateOptions &options) {
+  GenerationConfig config = checkpointConfig(session);
   for (const auto &[field, value] : options.given)
     config.set(field->option, field->name, value);
+  for (const std::string &setting : options.settings)
+    setField(config, setting);
   return config;
 }
 
@@ -134,6 +164,9 @@ void generateTensors(const Session &session, const GenerateOptions &options) {
 }
 
 void generate(const Session &session, const GenerateOptions &options) {
+  if (options.chat)
+    fail("--chat: chat templates (the field chat_template of tokenizer_config.json) are not "
+         "supported: give the text that the template makes with --prompt");
   bool tensors = !options.inputs.empty();
   if (int(tensors) + int(!options.prompt.empty()) + int(!options.file.empty()) != 1)
     fail("expected one of --prompt TEXT, --file FILE and --inputs FILE --outputs FILE\n"
@@ -167,7 +200,7 @@ void addGenerate(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand(
       "generate", "Continue prompts, a text or tokens, or with an encoder-decoder answer them; "
                   "what is not given here is taken from the generation_config.json beside the "
-                  "weights");
+                  "weights, or that of the checkpoint which was compiled");
   auto options = std::make_shared<GenerateOptions>();
   addWeights(*command, session);
   addTokenizer(*command, session);
@@ -190,6 +223,12 @@ void addGenerate(CLI::App &app, Session &session) {
   addBatchOptions(*command, options->batch);
   for (const ConfigOption &field : fields)
     addField(*command, field, *options);
+  command
+      ->add_option("--set", options->settings,
+                   "FIELD=VALUE: any field of a generation_config.json, for example "
+                   "bad_words_ids=[[5],[7,9]] or early_stopping=never")
+      ->take_all();
+  command->add_flag("--chat", options->chat, "Not supported: templates have to be applied before");
   command->callback([&session, options] {
     session.command = [&session, options] { generate(session, *options); };
   });

@@ -76,9 +76,13 @@ struct GenerationConfig {
   std::vector<std::pair<int64_t, std::optional<int64_t>>> forcedDecoderIds;
 
   /// Of a model's folder: generation_config.json; where there is none, what config.json says, as
-  /// transformers does for older checkpoints; the defaults where there is neither. Throws Error
-  /// that names file and field.
-  static GenerationConfig open(const std::string &folder);
+  /// transformers does for older checkpoints; null where there is neither. Throws Error that names
+  /// file and field.
+  static std::optional<GenerationConfig> find(const std::string &folder);
+
+  /// From the text of one of these files. `name` is what messages call it.
+  static GenerationConfig parseFile(const std::string &file, const std::string &name,
+                                    const std::string &text);
 
   /// From the text of a generation_config.json. `name` is what messages call it.
   static GenerationConfig parse(const std::string &name, const std::string &text);

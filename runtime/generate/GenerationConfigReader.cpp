@@ -296,12 +296,15 @@ GenerationConfig GenerationConfig::parseModelConfig(const std::string &name,
   return result;
 }
 
-GenerationConfig GenerationConfig::open(const std::string &folder) {
-  std::string own = folder + "/generation_config.json", model = folder + "/config.json";
-  if (isFile(own))
-    return parse(own, std::string(MappedFile(own).text()));
-  if (isFile(model))
-    return parseModelConfig(model, std::string(MappedFile(model).text()));
+GenerationConfig GenerationConfig::parseFile(const std::string &file, const std::string &name,
+                                             const std::string &text) {
+  return file == "config.json" ? parseModelConfig(name, text) : parse(name, text);
+}
+
+std::optional<GenerationConfig> GenerationConfig::find(const std::string &folder) {
+  for (const char *file : {"generation_config.json", "config.json"})
+    if (std::string path = folder + "/" + file; isFile(path))
+      return parseFile(file, path, std::string(MappedFile(path).text()));
   return {};
 }
 

@@ -1,6 +1,6 @@
 //===- Generator.h - a program's own text -----------------------*- C++ -*-===//
 //
-//   Generator generator(program, GenerationConfig::open(folder), {.rows = 8});
+//   Generator generator(program, *GenerationConfig::find(folder), {.rows = 8});
 //   auto results = generator.generate({{{464, 3290}}}); // of each prompt its sequences
 //
 //===----------------------------------------------------------------------===//

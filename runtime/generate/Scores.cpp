@@ -1,14 +1,55 @@
 //===- Scores.cpp - arithmetic on a row of scores -------------------------===//
 #include "runtime/generate/Scores.h"
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
 namespace transformer::runtime {
+namespace {
+
+constexpr size_t lanes = 16; // which fit vector registers
+
+/// exp of a number that is not above 0, within 2 units in the last place, 0 where that is below the
+/// least normal number; NaN of NaN. Without branches and calls, for loops over scores: range
+/// reduction by Cody and Waite, Taylor's polynomial.
+float expOfNegative(float x) {
+  constexpr float toInteger = 0x1.8p23f, log2e = 0x1.715476p0f;
+  constexpr float ln2High = 0x1.62e4p-1f, ln2Low = 0x1.7f7d1cp-20f;
+  float shifted = x * log2e + toInteger, power = shifted - toInteger;
+  float rest = x - power * ln2High - power * ln2Low;
+  float polynomial = 1.0f / 5040;
+  for (float factor : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
+    polynomial = polynomial * rest + factor;
+  // The low bits of `shifted` are the power of two.
+  auto scale = std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23) + 0x3f800000u);
+  return x < -87.0f ? 0.0f : polynomial * scale;
+}
+
+/// The sum of exp(score - top), each of which `each(i, exp)` is told.
+template <typename Each> double sumOfExps(std::span<const float> scores, float top, Each each) {
+  double sums[lanes] = {};
+  size_t i = 0;
+  for (; i + lanes <= scores.size(); i += lanes)
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      float exp = expOfNegative(scores[i + lane] - top);
+      each(i + lane, exp);
+      sums[lane] += exp;
+    }
+  for (; i < scores.size(); ++i) {
+    float exp = expOfNegative(scores[i] - top);
+    each(i, exp);
+    sums[0] += exp;
+  }
+  double sum = 0;
+  for (double part : sums)
+    sum += part;
+  return sum;
+}
+
+} // namespace
 
 float largest(std::span<const float> scores) {
-  // Lanes, which fit vector registers.
-  constexpr size_t lanes = 16;
   float best[lanes];
   std::fill(best, best + lanes, minusInfinity);
   size_t i = 0;
@@ -43,9 +84,7 @@ int64_t argmax(std::span<const float> scores) {
 
 void logSoftmax(std::span<float> scores) {
   float top = largest(scores);
-  double sum = 0;
-  for (float score : scores)
-    sum += std::exp(score - top);
+  double sum = sumOfExps(scores, top, [](size_t, float) {});
   LogNormalizer logOf{top, float(std::log(sum))};
   for (float &score : scores)
     score = logOf(score);
@@ -53,9 +92,7 @@ void logSoftmax(std::span<float> scores) {
 
 LogNormalizer softmax(std::span<const float> scores, std::span<float> probabilities) {
   float top = largest(scores);
-  double sum = 0;
-  for (size_t i = 0; i < scores.size(); ++i)
-    sum += probabilities[i] = std::exp(scores[i] - top);
+  double sum = sumOfExps(scores, top, [&](size_t i, float exp) { probabilities[i] = exp; });
   auto divisor = float(sum);
   for (float &probability : probabilities)
     probability /= divisor;

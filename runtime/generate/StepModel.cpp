@@ -15,10 +15,12 @@ const EntryInfo &findStep(const Module &module) {
        module.path());
 }
 
-int64_t vocabularyOf(const EntryInfo &entry) {
-  for (const OutputInfo &output : entry.outputs)
-    if (output.name == "logits" && output.shape.size() == 2 && output.shape[1].name.empty())
-      return output.shape[1].size;
+/// The output logits.
+size_t findLogits(const EntryInfo &entry) {
+  for (size_t i = 0; i < entry.outputs.size(); ++i)
+    if (const OutputInfo &output = entry.outputs[i];
+        output.name == "logits" && output.shape.size() == 2 && output.shape[1].name.empty())
+      return i;
   fail("entry point \"{}\": expected an output logits [batch, vocabulary]", entry.name);
 }
 
@@ -27,7 +29,7 @@ int64_t vocabularyOf(const EntryInfo &entry) {
 StepModel::StepModel(Program &program)
     : program(program), entry(findStep(program.module())), encoder(program),
       prefix(entry.findInput("decoder_input_ids") ? "decoder_" : ""),
-      numTokens(vocabularyOf(entry)) {}
+      logitsIndex(findLogits(entry)), numTokens(entry.outputs[logitsIndex].shape[1].size) {}
 
 std::optional<int64_t> StepModel::maxPositions() const {
   const InputInfo *places = entry.findInput(prefix + "position_ids");
@@ -69,7 +71,10 @@ std::span<float> StepModel::step(PageCache &cache, std::span<const Feed> feeds) 
   inputs.emplace("key_lengths", cache.lengths(rows));
   if (encoder.exist())
     Sources::addInputs(inputs, cache, sourceRows);
-  logits = std::move(program.run(entry.name, std::move(inputs), &cache.state()).at("logits"));
+  Call call = program.prepare(entry.name, std::move(inputs), &cache.state());
+  call.outputs[logitsIndex].reuse(std::move(logits));
+  program.execute(call);
+  logits = std::move(call.outputs[logitsIndex]);
   return {logits.data<float>(), size_t(logits.count())};
 }
 

@@ -45,6 +45,7 @@ private:
   const EntryInfo &entry;
   Sources encoder;
   std::string prefix; // of the names of inputs that are about the sequences
+  size_t logitsIndex; // of the outputs
   int64_t numTokens;
   Tensor logits;
 };

@@ -22,11 +22,18 @@ std::span<const size_t> TopK::operator()(std::span<const float> values, size_t k
     std::make_heap(begin, end, larger);
     queue.emplace_back();
     begin = queue.begin(), end = begin + std::ptrdiff_t(k);
-    for (size_t i = k; i < values.size(); ++i)
-      if (!(values[i] <= begin->first) && larger({values[i], i}, *begin)) {
-        *end = {values[i], i};
-        std::pop_heap(begin, end + 1, larger);
-      }
+    constexpr size_t blockSize = 64; // without branches where it has nothing for the heap
+    for (size_t first = k; first < values.size(); first += blockSize) {
+      size_t last = std::min(first + blockSize, values.size());
+      int any = 0;
+      for (size_t i = first; i < last; ++i)
+        any |= !(values[i] <= begin->first);
+      for (size_t i = first; any && i < last; ++i)
+        if (!(values[i] <= begin->first) && larger({values[i], i}, *begin)) {
+          *end = {values[i], i};
+          std::pop_heap(begin, end + 1, larger);
+        }
+    }
     std::sort_heap(begin, end, larger);
   } else {
     std::nth_element(begin, end - 1, queue.end(), larger);

@@ -4,11 +4,12 @@ and what changes scores; and what does not depend on the batch."""
 
 import json
 import re
+import shutil
 import sys
 
 import numpy as np
 from generation_checks import Case, bench_problem, character_tokenizer, padded, run, samples, text_problem
-from harness import Report, execute
+from harness import Report, compile_program, execute
 
 SEARCHES = {
     "greedy": {},
@@ -58,6 +59,25 @@ def lines_problem(case: Case) -> str | None:
     return None
 
 
+def embedded_problem(case: Case) -> str | None:
+    """A program with all inside, its generation_config.json, too, which --set changes."""
+    tokenizer, folder = character_tokenizer(case), case.folder / "whole"
+    shutil.copytree(case.source, folder)
+    shutil.copy(case.folder / "tokenizer.json", folder)
+    (folder / "generation_config.json").write_text(json.dumps({"max_new_tokens": case.new} | case.tokens))
+    program = case.folder / "whole.program"
+    compile_program(case.compiler, folder, program, "--embed-weights")
+    shutil.rmtree(folder)
+    prompt = tokenizer.decode(list(range(3, 9)))
+    inputs = padded([np.array(tokenizer.encode(prompt).ids)], case.fill)
+    expected = case.expected(inputs, {})[0, case.begin(inputs) :].tolist()
+    for options, length in (([], case.new), (["--set", "max_new_tokens=3", "--set", "early_stopping=never"], 3)):
+        done = execute([program, "generate", "--prompt", prompt, *options])
+        if done.code != 0 or done.stdout != tokenizer.decode(expected[:length]) + "\n":
+            return f"{options}: expected {expected[:length]}, found {done.stdout!r}; {done.complaint()}"
+    return None
+
+
 BAD = {
     "a token that is none": ({"input_ids": [[10**6]]}, [], ("input_ids", "1000000")),
     "no token": ({"input_ids": [[1]], "attention_mask": [[0]]}, [], ("attention_mask", "only padding")),
@@ -65,12 +85,16 @@ BAD = {
     "an unknown input": ({"ids": [[1]]}, [], ("ids", "input_ids")),
     "too many tokens": ({"input_ids": [[1]]}, ["--max-new-tokens", "100000"], ("prompt 1", "positions")),
     "no beams": ({"input_ids": [[1]]}, ["--num-beams", "0"], ("num_beams|num-beams",)),
+    "a setting without value": ({"input_ids": [[1]]}, ["--set", "top_k"], ("--set top_k", "FIELD=VALUE")),
+    "an unknown setting": ({"input_ids": [[1]]}, ["--set", "top=3"], ("--set top", "no field")),
+    "a setting that is no number": ({"input_ids": [[1]]}, ["--set", "top_p=a"], ("--set top_p", "a number")),
+    "a chat": ({"input_ids": [[1]]}, ["--chat"], ("--chat", "chat_template")),
     "a temperature of 0": ({"input_ids": [[1]]}, ["--do-sample", "--temperature", "0"], ("temperature",)),
 }
 
 
 def main() -> int:
-    problems = {"text": text_problem, "lines": lines_problem, "bench": bench_problem}
+    problems = {"text": text_problem, "lines": lines_problem, "embedded": embedded_problem, "bench": bench_problem}
     return run(__doc__, "generate_answers.npz", Case, check, BAD, problems)
 
 

@@ -36,7 +36,7 @@ class Case:
 
     def __init__(self, name: str, compiler: Path, folder: Path, answers: Answers, source: Path | None = None) -> None:
         self.name, self.source, self.folder, self.program = name, source or GOLDEN / name, folder, folder / "program"
-        self.answers, self.model = answers, None
+        self.answers, self.model, self.compiler = answers, None, compiler
         compile_program(compiler, self.source, self.program)
         config = answers.get(f"{name}, config", name, self.settings)
         self.family, self.vocabulary, self.fill = config["family"], config["vocabulary"], config["fill"]

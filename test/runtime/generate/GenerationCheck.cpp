@@ -113,7 +113,7 @@ template <typename T> Json orNull(const std::optional<T> &value) {
 
 /// Some fields of a folder's configuration, with their names there.
 Json readConfig(const Json &request) {
-  GenerationConfig config = GenerationConfig::open(request.at("folder"));
+  GenerationConfig config = GenerationConfig::find(request.at("folder")).value();
   Json early[] = {false, true, "never"};
   return {{"max_length", orNull(config.maxLength)},
           {"max_new_tokens", orNull(config.maxNewTokens)},

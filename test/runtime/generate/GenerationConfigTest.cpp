@@ -9,7 +9,8 @@ GenerationConfig parse(const std::string &text) { return GenerationConfig::parse
 
 TEST(GenerationConfig, HasTransformersDefaults) {
   TemporaryFolder folder;
-  GenerationConfig config = GenerationConfig::open(folder.path());
+  EXPECT_FALSE(GenerationConfig::find(folder.path()));
+  GenerationConfig config;
   EXPECT_FALSE(config.doSample);
   EXPECT_EQ(config.topK, 50);
   EXPECT_EQ(config.numBeams, 1);
@@ -92,7 +93,7 @@ TEST(GenerationConfig, FallsBackToTheModelsConfig) {
   folder.write("config.json", R"({"num_beams": 4, "early_stopping": true, "eos_token_id": 2,
     "bos_token_id": 0, "force_bos_token_to_be_generated": true, "max_length": null,
     "vocab_size": 50265, "text_config": {"max_length": 62, "eos_token_id": 7, "top_k": 9}})");
-  GenerationConfig config = GenerationConfig::open(folder.path());
+  GenerationConfig config = GenerationConfig::find(folder.path()).value();
   EXPECT_EQ(config.numBeams, 4);
   EXPECT_EQ(config.earlyStopping, EarlyStopping::Yes);
   EXPECT_EQ(config.eosTokenId, std::vector<int64_t>{2});
@@ -100,7 +101,7 @@ TEST(GenerationConfig, FallsBackToTheModelsConfig) {
   EXPECT_EQ(config.topK, 9);
   EXPECT_EQ(config.forcedBosTokenId, 0);
   folder.write("generation_config.json", R"({"num_beams": 2})");
-  config = GenerationConfig::open(folder.path());
+  config = GenerationConfig::find(folder.path()).value();
   EXPECT_EQ(config.numBeams, 2);
   EXPECT_TRUE(config.eosTokenId.empty());
 }

@@ -32,6 +32,24 @@ std::vector<size_t> kept(const std::vector<double> &probabilities, Warp warp) {
 
 using Kept = std::vector<size_t>;
 
+TEST(Scores, ProbabilitiesAreThoseOfDoubles) {
+  Row row, probabilities(1003);
+  for (size_t i = 0; i < probabilities.size(); ++i)
+    row.push_back(-120 * float(i * 7 % 1003) / 1003);
+  row[17] = no;
+  softmax(row, probabilities);
+  double sum = 0;
+  for (float score : row)
+    sum += std::exp(double(score));
+  for (size_t i = 0; i < row.size(); ++i) {
+    double expected = std::exp(double(row[i])) / sum; // what is no normal number may be 0
+    EXPECT_NEAR(probabilities[i], expected, 3e-7 * expected + 0x1p-126) << row[i];
+  }
+  row[1000] = std::nanf("");
+  softmax(row, probabilities);
+  EXPECT_TRUE(std::isnan(probabilities[0]));
+}
+
 TEST(Scores, SoftmaxAndWhatComesOfIt) {
   Row row{0, std::log(2.0f), std::log(5.0f), no}, probabilities(4);
   LogNormalizer logOf = softmax(row, probabilities);
