@@ -22,6 +22,12 @@ void setThreads(int count);
 /// Threads that a loop uses, the caller included; 1 until setThreads has been called.
 int threads();
 
+/// Calls body(i) once for every 0 <= i < count, on all threads.
+template <typename Body> void parallelFor(int64_t count, Body body) {
+  auto task = [](void *context, int64_t index) { (*static_cast<Body *>(context))(index); };
+  tr_parallel_for(task, &body, count, /*work=*/nullptr, /*amounts=*/nullptr);
+}
+
 } // namespace transformer::runtime
 
 #endif // TRANSFORMER_RUNTIME_THREADPOOL_H

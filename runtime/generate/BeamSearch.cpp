@@ -1,8 +1,8 @@
 //===- BeamSearch.cpp - several continuations at a time -------------------===//
 #include "runtime/generate/BeamSearch.h"
 
-#include "runtime/abi/ModuleAbi.h"
 #include "runtime/base/Error.h"
+#include "runtime/execute/ThreadPool.h"
 #include "runtime/generate/Philox.h"
 #include "runtime/generate/SampleSearch.h"
 
@@ -92,15 +92,9 @@ std::span<const Step> BeamSearch::advance(float *scores) {
 /// Logits become log probabilities of whole beams.
 void BeamSearch::score(One &search, std::span<float> scores) {
   size_t vocabulary = scores.size() / numBeams;
-  struct Rows {
-    std::span<float> scores;
-    size_t size;
-  } rows{scores, vocabulary};
-  auto normalise = [](void *context, int64_t row) {
-    auto &[scores, size] = *static_cast<Rows *>(context);
-    logSoftmax(scores.subspan(size_t(row) * size, size));
-  };
-  tr_parallel_for(normalise, &rows, config.numBeams, nullptr, nullptr);
+  parallelFor(config.numBeams, [&](int64_t row) {
+    logSoftmax(scores.subspan(size_t(row) * vocabulary, vocabulary));
+  });
   for (size_t i = 0; i < numBeams; ++i) {
     const Beam &beam = search.running[i];
     std::span<float> row = scores.subspan(i * vocabulary, vocabulary);

@@ -2,6 +2,7 @@
 #include "runtime/generate/PageCache.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/execute/ThreadPool.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,17 +69,20 @@ PageCache::Row PageCache::share(int64_t row) {
   return rows[size_t(row)];
 }
 
-void PageCache::extend(int64_t row, int64_t count) {
-  Row &to = rows[size_t(row)];
-  if (count > 0 && to.length % positions != 0 && users[size_t(to.pages.back())] > 1) {
-    int64_t page = take();
-    copyPage(to.pages.back(), page);
-    --users[size_t(to.pages.back())];
-    to.pages.back() = page;
+void PageCache::extend(std::span<const Extension> extensions) {
+  std::vector<Copy> copies;
+  for (auto [row, count] : extensions) {
+    Row &to = rows[size_t(row)];
+    if (count > 0 && to.length % positions != 0 && users[size_t(to.pages.back())] > 1) {
+      copies.push_back({to.pages.back(), take()});
+      --users[size_t(to.pages.back())];
+      to.pages.back() = copies.back().to;
+    }
+    while (int64_t(to.pages.size()) < pagesFor(to.length + count))
+      to.pages.push_back(take());
+    to.length += count;
   }
-  while (int64_t(to.pages.size()) < pagesFor(to.length + count))
-    to.pages.push_back(take());
-  to.length += count;
+  copyPages(copies);
 }
 
 Tensor PageCache::table(std::span<const int64_t> of) const {
@@ -117,13 +121,15 @@ void PageCache::drop(const Row &row) {
       unused.push_back(page);
 }
 
-void PageCache::copyPage(int64_t from, int64_t to) {
-  for (size_t index : states) {
-    Tensor &tensor = tensors.tensor(index);
+/// All threads take part: with many beams these are as many bytes as the weights of a few layers.
+void PageCache::copyPages(std::span<const Copy> copies) {
+  parallelFor(int64_t(copies.size() * states.size()), [&](int64_t i) {
+    auto [from, to] = copies[size_t(i) / states.size()];
+    Tensor &tensor = tensors.tensor(states[size_t(i) % states.size()]);
     size_t bytes = size_t(tensor.bytes()) / users.size();
     std::memcpy(tensor.data<char>() + size_t(to) * bytes,
                 tensor.data<char>() + size_t(from) * bytes, bytes);
-  }
+  });
 }
 
 } // namespace transformer::runtime

@@ -4,6 +4,7 @@
 
 #include "runtime/execute/State.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -35,9 +36,12 @@ public:
   void reorder(std::span<const int64_t> which, std::span<const int64_t> parents);
   /// Gives a row's pages and number back.
   void close(int64_t row);
-  /// Makes room for `count` more positions of a row, which a call is about to write. There must be
-  /// pages left.
-  void extend(int64_t row, int64_t count);
+  struct Extension {
+    int64_t row, count; // how many more positions
+  };
+  /// Makes room for what a call is about to write. There must be pages left.
+  void extend(std::span<const Extension> extensions);
+  void extend(int64_t row, int64_t count) { extend(std::array{Extension{row, count}}); }
 
   int64_t length(int64_t row) const { return rows[size_t(row)].length; }
   int64_t freePages() const { return int64_t(unused.size()); }
@@ -52,11 +56,15 @@ private:
     int64_t length = 0;
   };
 
+  struct Copy {
+    int64_t from, to;
+  };
+
   int64_t take();
   /// What a row has, with one user more.
   Row share(int64_t row);
   void drop(const Row &row);
-  void copyPage(int64_t from, int64_t to);
+  void copyPages(std::span<const Copy> copies);
 
   int64_t positions;
   State tensors;

@@ -57,14 +57,16 @@ PageCache StepModel::makeCache(int64_t numPages) const {
 
 std::span<float> StepModel::step(PageCache &cache, std::span<const Feed> feeds) {
   std::vector<int64_t> rows, starts, sourceRows;
+  std::vector<PageCache::Extension> extensions;
   std::vector<std::span<const int64_t>> tokens;
   for (const Feed &feed : feeds) {
     rows.push_back(feed.row);
     starts.push_back(cache.length(feed.row));
     tokens.push_back(feed.tokens);
     sourceRows.push_back(feed.source);
-    cache.extend(feed.row, int64_t(feed.tokens.size()));
+    extensions.push_back({feed.row, int64_t(feed.tokens.size())});
   }
+  cache.extend(extensions);
   TensorMap inputs;
   addTokens(inputs, entry, prefix, tokens, starts);
   inputs.emplace("page_table", cache.table(rows));
