@@ -1,6 +1,7 @@
 //===- Compile.cpp - what transformer-compile does ------------------------===//
 #include "codegen/driver/Compile.h"
 #include "codegen/cpu/Target.h"
+#include "codegen/driver/CheckpointFiles.h"
 #include "codegen/driver/EmitObject.h"
 #include "codegen/driver/Link.h"
 #include "codegen/driver/Stages.h"
@@ -159,36 +160,6 @@ llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext
   if (failed(module))
     return createStringError(error);
   return std::move(*module);
-}
-
-/// The text of a file of the checkpoint; null where there is none.
-StringAttr textOf(MLIRContext *context, StringRef directory, StringRef name) {
-  llvm::SmallString<128> file(directory);
-  path::append(file, name);
-  if (!fs::is_regular_file(file))
-    return {};
-  auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
-  return text ? StringAttr::get(context, (*text)->getBuffer()) : StringAttr();
-}
-
-/// The checkpoint's tokenizer travels with the program, and what says how it generates.
-void attachFiles(ModuleOp module, StringRef directory) {
-  if (!fs::is_directory(directory))
-    return;
-  Builder builder(module.getContext());
-  if (!module->hasAttr(attr::tokenizer))
-    if (StringAttr text = textOf(builder.getContext(), directory, "tokenizer.json"))
-      module->setAttr(attr::tokenizer, text);
-  if (module->hasAttr(attr::generation) || !module.lookupSymbol("step"))
-    return;
-  for (StringRef name : {"generation_config.json", "config.json"})
-    if (StringAttr text = textOf(builder.getContext(), directory, name)) {
-      module->setAttr(
-          attr::generation,
-          builder.getDictionaryAttr({builder.getNamedAttr("file", builder.getStringAttr(name)),
-                                     builder.getNamedAttr("text", text)}));
-      return;
-    }
 }
 
 /// Runs the target's stages up to the goal.
@@ -384,7 +355,7 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
   if (!module)
     return module.takeError();
   if (!goal->file.empty())
-    attachFiles(**module, options.input);
+    attachCheckpointFiles(**module, options.input);
   start.stop();
   if (llvm::Error error = lower(**module, *goal, options, timing))
     return error;

@@ -132,7 +132,7 @@ struct Description {
   std::vector<EntryInfo> entries;
   std::optional<EmbeddingInfo> embedding;
   std::optional<GenerationInfo> generation;
-  std::string tokenizer; // JSON text of tokenizer.json or of the vocab object; empty: none
+  std::string tokenizer; // JSON text that Tokenizer::parse() reads; empty: none
   std::string text;      // the description itself
   uint64_t preparation;  // a hash of what says which tensors are prepared, and how
 

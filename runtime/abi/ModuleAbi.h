@@ -52,7 +52,7 @@ typedef struct {
   uint32_t abi_version;      /* TR_ABI_VERSION */
   const char *description;   /* JSON, UTF-8, not null-terminated */
   uint64_t description_size; /* bytes of the JSON */
-  uint64_t tokenizer_size;   /* bytes of tokenizer.json directly behind it; 0: none */
+  uint64_t tokenizer_size;   /* bytes of the tokenizer's JSON behind it; 0: none */
   uint64_t description_hash; /* XXH3, 64 bits, no seed, of the JSON and the tokenizer */
   const tr_function *functions;
   uint64_t num_functions;

@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/Path.h"
 #include "runtime/execute/ThreadPool.h"
+#include "runtime/text/TokenizerFileNames.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -41,10 +42,11 @@ Tokenizer Session::openTokenizer() const {
   if (!own.empty())
     return Tokenizer::parse(name + ": tokenizer", own);
   if (weights.empty())
-    fail("no tokenizer: give --tokenizer tokenizer.json (or vocab.txt, or their folder)");
+    fail("no tokenizer: give --tokenizer tokenizer.json (or vocab.txt, a SentencePiece model, or "
+         "their folder)");
   std::string folder = isDirectory(weights) ? weights : parentFolder(weights);
-  if (!isFile(folder + "/tokenizer.json") && !isFile(folder + "/vocab.txt"))
-    fail("{}: no tokenizer.json or vocab.txt beside the weights: give --tokenizer", folder);
+  if (!Tokenizer::isIn(folder))
+    fail("{}: no {} beside the weights: give --tokenizer", folder, tokenizerFileList);
   return Tokenizer::open(folder);
 }
 
@@ -59,7 +61,7 @@ void addWeights(CLI::App &app, Session &session) {
 
 void addTokenizer(CLI::App &app, Session &session) {
   app.add_option("--tokenizer", session.tokenizer,
-                 "tokenizer.json, vocab.txt or their folder "
+                 "tokenizer.json, vocab.txt, a SentencePiece model or their folder "
                  "(default: the embedded one, then the weights' folder)");
 }
 

@@ -7,6 +7,7 @@
 
 #include <utf8proc.h>
 
+#include <array>
 #include <cstring>
 
 namespace transformer::runtime {
@@ -17,6 +18,8 @@ namespace {
 constexpr uint32_t keyEnds = 1u << 8;
 constexpr size_t offsetOf(uint32_t unit) { return size_t(unit >> 10) << ((unit & 1u << 9) >> 6); }
 constexpr uint32_t labelOf(uint32_t unit) { return unit & (1u << 31 | 0xFF); }
+
+constexpr uint8_t noDigit = 64; // of base64
 
 constexpr size_t maxCluster = 6; // longer ones are replaced by character
 
@@ -47,28 +50,50 @@ Charsmap::Charsmap(const std::string &where, std::string_view data) {
   ofAscii[127] = replacementOf({&last, 1});
 }
 
-/// What the shortest key that `chunk` starts with is replaced by.
-std::optional<std::string_view> Charsmap::replacementOf(std::string_view chunk) const {
+/// Calls visit(length, replacement) for each key that `text` starts with, the shortest first, until
+/// it says false.
+template <typename Visit> void Charsmap::eachKey(std::string_view text, Visit visit) const {
   if (array.empty())
-    return std::nullopt;
+    return;
   size_t at = offsetOf(array[0]);
-  for (char c : chunk) {
-    auto byte = static_cast<unsigned char>(c);
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
     at ^= byte;
     if (byte == 0 || at >= array.size() || labelOf(array[at]) != byte)
-      return std::nullopt;
+      return;
     uint32_t unit = array[at];
     at ^= offsetOf(unit);
     if (!(unit & keyEnds))
       continue;
     size_t begin = at < array.size() ? array[at] & ~(1u << 31) : replacements.size();
     // A value that a damaged file has may be no start of a character.
-    if (begin >= replacements.size() ||
-        (static_cast<unsigned char>(replacements[begin]) & 0xC0) == 0x80)
-      return std::string_view();
-    return std::string_view(replacements.c_str() + begin);
+    std::string_view replacement;
+    if (begin < replacements.size() &&
+        (static_cast<unsigned char>(replacements[begin]) & 0xC0) != 0x80)
+      replacement = replacements.c_str() + begin;
+    if (!visit(i + 1, replacement))
+      return;
   }
-  return std::nullopt;
+}
+
+/// What the shortest key that `chunk` starts with is replaced by.
+std::optional<std::string_view> Charsmap::replacementOf(std::string_view chunk) const {
+  std::optional<std::string_view> found;
+  eachKey(chunk, [&](size_t, std::string_view replacement) {
+    found = replacement;
+    return false;
+  });
+  return found;
+}
+
+std::optional<std::string_view> Charsmap::longest(std::string_view text, size_t &length) const {
+  std::optional<std::string_view> found;
+  eachKey(text, [&](size_t size, std::string_view replacement) {
+    found = replacement;
+    length = size;
+    return true;
+  });
+  return found;
 }
 
 void Charsmap::cluster(std::string_view text, std::string &out) const {
@@ -114,8 +139,15 @@ void Charsmap::normalize(std::string_view text, std::string &out) const {
 }
 
 std::optional<std::string> decodeBase64(std::string_view text) {
-  static constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr auto digits = [] { // of each byte
+    std::array<uint8_t, 256> values{};
+    values.fill(noDigit);
+    uint8_t value = 0;
+    for (char c :
+         std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"))
+      values[static_cast<unsigned char>(c)] = value++;
+    return values;
+  }();
   while (!text.empty() && text.back() == '=')
     text.remove_suffix(1);
   std::string bytes;
@@ -123,10 +155,10 @@ std::optional<std::string> decodeBase64(std::string_view text) {
   uint32_t bits = 0;
   int count = 0;
   for (char c : text) {
-    size_t digit = digits.find(c);
-    if (digit == std::string_view::npos)
+    uint8_t digit = digits[static_cast<unsigned char>(c)];
+    if (digit == noDigit)
       return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
+    bits = bits << 6 | digit;
     count += 6;
     if (count >= 8) {
       count -= 8;

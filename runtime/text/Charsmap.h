@@ -11,7 +11,7 @@
 namespace transformer::runtime {
 
 /// A `precompiled_charsmap`: a double array of the character sequences that are replaced, and their
-/// replacements. Applied as `tokenizers` does: to grapheme clusters.
+/// replacements.
 class Charsmap {
 public:
   /// `data`: the size of the array in bytes, the array, the replacements, each with a zero byte at
@@ -19,10 +19,14 @@ public:
   Charsmap(const std::string &where, std::string_view data);
   Charsmap(const Charsmap &) = delete;
 
-  /// Appends `text`, normalised, to `out`.
+  /// Appends `text`, normalised as `tokenizers` does, by grapheme clusters, to `out`.
   void normalize(std::string_view text, std::string &out) const;
 
+  /// What the longest sequence that `text` starts with is replaced by, and its length in bytes.
+  std::optional<std::string_view> longest(std::string_view text, size_t &length) const;
+
 private:
+  template <typename Visit> void eachKey(std::string_view text, Visit visit) const;
   std::optional<std::string_view> replacementOf(std::string_view chunk) const;
   void cluster(std::string_view text, std::string &out) const;
 

@@ -167,6 +167,40 @@ void step(const Ctc &ctc, Tokens &tokens) {
   tokens = std::move(out);
 }
 
+/// What Python's str.strip() takes off.
+bool isStripped(char32_t c) { return isWhitespace(c) || (c >= 0x1C && c <= 0x1F); }
+
+void step(const JoinPieces &join, Tokens &tokens) {
+  std::string text;
+  size_t start = 0; // of what stands behind the last special token
+  bool spaceSeen = false;
+  for (const std::string &token : tokens) {
+    if (join.special.contains(token)) {
+      text += token;
+      text += ' ';
+      start = text.size();
+      spaceSeen = false;
+      continue;
+    }
+    if (join.silent.contains(token))
+      continue;
+    std::string piece = token;
+    bool first = join.dropsFirstSpace && !spaceSeen && text.size() == start;
+    if (first && piece.starts_with(JoinPieces::mark) && !join.foreign.contains(piece)) {
+      piece.erase(0, JoinPieces::mark.size());
+      spaceSeen = !join.dropsAllSpaces;
+    }
+    replaceAll(piece, JoinPieces::mark, " ");
+    text += piece;
+  }
+  std::string_view rest = text;
+  for (size_t at = rest.size(); !rest.empty() && isStripped(previousCharacter(rest, at));)
+    rest = rest.substr(0, at);
+  for (size_t at = 0; !rest.empty() && isStripped(nextCharacter(rest, at)); at = 0)
+    rest.remove_prefix(at);
+  tokens = {std::string(rest)};
+}
+
 } // namespace
 
 std::string Decoder::apply(std::vector<std::string> tokens) const {

@@ -5,6 +5,8 @@
 #include "runtime/text/Normalizer.h"
 #include "runtime/text/PreTokenizer.h"
 
+#include <unordered_set>
+
 namespace transformer::runtime {
 
 /// Characters become the bytes that they stand for, all tokens one text.
@@ -39,8 +41,20 @@ struct Ctc {
   bool cleanUp;
 };
 
+/// MarianTokenizer's: SentencePiece's library puts together what stands between special tokens,
+/// each of which gets a space behind it; white space at the ends goes.
+struct JoinPieces {
+  static constexpr std::string_view mark = "\u2581"; // becomes a space
+
+  std::unordered_set<std::string> special;
+  std::unordered_set<std::string> foreign; // begin with the mark and are no pieces of the model
+  std::unordered_set<std::string> silent;  // pieces that stand for no text
+  bool dropsFirstSpace = true;             // of the first piece
+  bool dropsAllSpaces = true;              // and of those behind it while there is no text
+};
+
 using DecoderStep = std::variant<CharactersToBytes, JoinWordPieces, Metaspace, Fuse, StripCharacter,
-                                 JoinBytes, Replace, WordSuffix, Ctc>;
+                                 JoinBytes, Replace, WordSuffix, Ctc, JoinPieces>;
 
 /// Steps that are taken one after the other.
 struct Decoder {

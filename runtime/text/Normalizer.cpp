@@ -116,6 +116,10 @@ void step(const Precompiled &precompiled, NormalizedText &text) {
   text.text = std::move(out);
 }
 
+void step(const PieceNormalizer &normalizer, NormalizedText &text) {
+  text.text = normalizer.normalize(text.text);
+}
+
 void step(const Replace &replace, NormalizedText &text) {
   std::string out;
   if (replace.apply(text.text, out))

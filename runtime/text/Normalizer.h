@@ -2,7 +2,7 @@
 #ifndef TRANSFORMER_RUNTIME_NORMALIZER_H
 #define TRANSFORMER_RUNTIME_NORMALIZER_H
 
-#include "runtime/text/Charsmap.h"
+#include "runtime/text/PieceNormalizer.h"
 #include "runtime/text/Regex.h"
 #include "runtime/text/WordPiece.h"
 
@@ -57,7 +57,7 @@ struct BytesToCharacters {};
 
 using NormalizerStep =
     std::variant<BertNormalizer, StripSpace, StripAccents, UnicodeForm, Lowercase, Nmt, Precompiled,
-                 Replace, Prepend, BytesToCharacters>;
+                 PieceNormalizer, Replace, Prepend, BytesToCharacters>;
 
 /// A text on its way: UTF-8.
 struct NormalizedText {

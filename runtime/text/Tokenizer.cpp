@@ -44,6 +44,12 @@ void Tokenizer::encodeSection(std::string_view text, bool atStart,
                               std::vector<int64_t> &ids) const {
   if (text.empty())
     return;
+  if (languageCodes && text.starts_with(">>"))
+    if (size_t end = text.find("<<"); end != std::string_view::npos) {
+      int64_t id = idOf(std::string(text.substr(0, end + 2)));
+      ids.push_back(id >= 0 ? id : *languageCodes);
+      text.remove_prefix(end + 2);
+    }
   if (bert && normalizedTokens.empty()) {
     std::u32string characters = decodeUtf8(text);
     if (!normalizer.steps.empty())

@@ -44,13 +44,17 @@ struct Truncation {
 /// Immutable: may be used by several threads.
 class Tokenizer {
 public:
-  /// From a tokenizer.json, a vocab.txt (with tokenizer_config.json beside it, if there) or a
-  /// folder that holds one of them. Throws Error.
+  /// From a tokenizer.json, a vocab.txt, a SentencePiece model (both with tokenizer_config.json and
+  /// its like beside them, if there) or a folder that holds one of them. Throws Error.
   static Tokenizer open(const std::string &path);
 
-  /// From JSON text: tokenizer.json's, or {"vocab": "...vocab.txt...", "do_lower_case": true}.
-  /// `name` is what messages call it.
+  /// From JSON text: tokenizer.json's, {"vocab": "...vocab.txt...", "do_lower_case": true}, or
+  /// {"files": {"spiece.model": "...base64...", "config.json": "...text..."}}. `name` is what
+  /// messages call it.
   static Tokenizer parse(const std::string &name, const std::string &text);
+
+  /// Whether a folder holds a file that open() reads.
+  static bool isIn(const std::string &folder);
 
   /// Ids of `text` (UTF-8; invalid bytes count as U+FFFD) with the special tokens around it, cut
   /// to `maxLength` ids with them, or to the file's own limit, if any. Throws Error when
@@ -104,6 +108,8 @@ private:
   std::vector<TemplatePart> single, pair;
   Truncation truncation;
   int64_t pad = 0;
+  // Marian's: what is between ">>" and "<<" at a text's start is one token, or this unknown one.
+  std::optional<int64_t> languageCodes;
   bool bert = false; // BERT's steps and WordPiece, which have a way of their own
 };
 

@@ -24,34 +24,39 @@ struct Step {
 } // namespace
 
 void Unigram::finish() {
-  std::vector<ByteTrie::Item> items;
+  Pieces pieces;
   for (const Vocabulary::Entry &entry : vocab.all())
-    items.emplace_back(entry.token, static_cast<int32_t>(entry.id));
-  trie.build(std::move(items));
-  double least = std::numeric_limits<double>::infinity();
+    pieces.emplace_back(entry.token, static_cast<int32_t>(entry.id));
+  finish(std::move(pieces));
+}
+
+void Unigram::finish(Pieces pieces) {
+  trie.build(std::move(pieces));
+  double lowest = std::numeric_limits<double>::infinity();
   for (double score : scores)
-    least = std::min(least, score);
-  unknownScore = least - unknownPenalty;
+    lowest = std::min(lowest, score);
+  unknownScore = least ? *least - static_cast<float>(unknownPenalty) : lowest - unknownPenalty;
   for (unsigned byte = 0; byte < 256; ++byte)
     fallbackIds[byte] = vocab.find(formatted("<0x{:02X}>", byte));
 }
 
-bool Unigram::encode(std::string_view text, std::vector<int64_t> &ids) const {
+bool Unigram::encode(std::string_view text, std::vector<int64_t> &out) const {
   WordCache &cache = WordCache::get();
-  if (cache.find(owner, text, ids))
+  if (cache.find(owner, text, out))
     return true;
-  size_t before = ids.size();
-  if (!best(text, ids))
+  size_t before = out.size();
+  if (!best(text, out))
     return false;
-  cache.store(owner, text, ids.data() + before, ids.size() - before);
+  cache.store(owner, text, out.data() + before, out.size() - before);
   return true;
 }
 
-bool Unigram::best(std::string_view text, std::vector<int64_t> &ids) const {
+bool Unigram::best(std::string_view text, std::vector<int64_t> &out) const {
   static thread_local std::vector<Step> steps;
   if (text.size() >= Step::none)
     fail("a text of {} bytes: expected less than 4 GiB", text.size());
   steps.assign(text.size() + 1, {});
+  auto kept = [this](double score) { return ids.empty() ? score : static_cast<float>(score); };
   auto reach = [](Step &step, double score, size_t start, int64_t id) {
     if (step.start == Step::none || score > step.score)
       step = {score, static_cast<uint32_t>(start), static_cast<int32_t>(id)};
@@ -62,26 +67,26 @@ bool Unigram::best(std::string_view text, std::vector<int64_t> &ids) const {
     double score = steps[start].score;
     bool known = false; // the character alone is
     trie.eachPrefix(text.substr(start), [&](size_t length, int32_t id) {
-      reach(steps[start + length], scores[static_cast<size_t>(id)] + score, start, id);
+      reach(steps[start + length], kept(scores[static_cast<size_t>(id)] + score), start, id);
       known |= start + length == at;
     });
     if (known)
       continue;
     if (!unknownId)
       return false;
-    reach(steps[at], unknownScore + score, start, *unknownId);
+    reach(steps[at], kept(unknownScore + score), start, *unknownId);
   }
-  size_t before = ids.size();
+  size_t before = out.size();
   size_t unknownEnd = 0; // of unknown characters in a row, which are one piece
   static thread_local std::vector<int64_t> backwards;
   backwards.clear();
   auto flush = [&](size_t start) {
     if (unknownEnd == 0)
       return;
-    unknown(text.substr(start, unknownEnd - start), ids);
-    backwards.insert(backwards.end(), ids.rbegin(),
-                     ids.rend() - static_cast<std::ptrdiff_t>(before));
-    ids.resize(before);
+    unknown(text.substr(start, unknownEnd - start), out);
+    backwards.insert(backwards.end(), out.rbegin(),
+                     out.rend() - static_cast<std::ptrdiff_t>(before));
+    out.resize(before);
     unknownEnd = 0;
   };
   for (size_t end = text.size(); end > 0; end = steps[end].start) {
@@ -90,29 +95,29 @@ bool Unigram::best(std::string_view text, std::vector<int64_t> &ids) const {
       continue;
     }
     flush(end);
-    backwards.push_back(steps[end].id);
+    backwards.push_back(idOf(steps[end].id));
   }
   flush(0);
-  ids.insert(ids.end(), backwards.rbegin(), backwards.rend());
+  out.insert(out.end(), backwards.rbegin(), backwards.rend());
   if (steps.capacity() > keptSteps)
     steps = {};
   return true;
 }
 
 /// A piece of characters that are not known: it may be a token all the same, else its bytes may be.
-void Unigram::unknown(std::string_view text, std::vector<int64_t> &ids) const {
-  if (int32_t id = trie.find(text); id >= 0) {
-    ids.push_back(id);
+void Unigram::unknown(std::string_view text, std::vector<int64_t> &out) const {
+  if (int64_t id = ids.empty() ? trie.find(text) : vocab.find(text); id >= 0) {
+    out.push_back(id);
     return;
   }
-  auto idOf = [&](char byte) { return fallbackIds[static_cast<unsigned char>(byte)]; };
+  auto fallback = [&](char byte) { return fallbackIds[static_cast<unsigned char>(byte)]; };
   if (byteFallback &&
-      std::all_of(text.begin(), text.end(), [&](char byte) { return idOf(byte) >= 0; })) {
+      std::all_of(text.begin(), text.end(), [&](char byte) { return fallback(byte) >= 0; })) {
     for (char byte : text)
-      ids.push_back(idOf(byte));
+      out.push_back(fallback(byte));
     return;
   }
-  ids.push_back(*unknownId);
+  out.push_back(idOf(*unknownId));
 }
 
 } // namespace transformer::runtime
