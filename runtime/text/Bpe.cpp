@@ -229,12 +229,13 @@ void Bpe::mergeMany(std::vector<uint32_t> &symbols) const {
   };
   constexpr uint32_t none = ~uint32_t(0);
   auto count = static_cast<uint32_t>(symbols.size());
-  std::vector<uint32_t> next(count), previous(count);
+  // Of each symbol: its neighbours, and what it and the next become.
+  std::vector<uint32_t> next(count), previous(count), results(count, none);
   std::vector<Candidate> candidates;
   auto look = [&](uint32_t at) -> std::optional<Candidate> {
-    if (const Merge *merge = find(symbols[at], symbols[next[at]]))
-      return Candidate{merge->rank, at, merge->id};
-    return std::nullopt;
+    const Merge *merge = find(symbols[at], symbols[next[at]]);
+    results[at] = merge ? merge->id : none;
+    return merge ? std::optional(Candidate{merge->rank, at, merge->id}) : std::nullopt;
   };
   for (uint32_t i = 0; i < count; ++i) {
     next[i] = i + 1 < count ? i + 1 : none;
@@ -251,8 +252,7 @@ void Bpe::mergeMany(std::vector<uint32_t> &symbols) const {
     uint32_t right = next[top.at];
     if (right >= gone)
       continue;
-    const Merge *merge = find(symbols[top.at], symbols[right]);
-    if (!merge || merge->id != top.id) // the pair is another one by now
+    if (results[top.at] != top.id) // the pair is another one by now
       continue;
     symbols[top.at] = top.id;
     next[top.at] = next[right];

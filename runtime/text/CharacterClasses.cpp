@@ -59,7 +59,11 @@ CharacterKind kindOf(char32_t c) {
   return c < tableEnd ? kinds[c] : computeKind(c);
 }
 
-bool isNumeric(char32_t c) { return isNumber(category(c)) != contains(numericDelta, c); }
+bool isNumeric(char32_t c) {
+  if (c < 0x80)
+    return c >= '0' && c <= '9';
+  return isNumber(category(c)) != contains(numericDelta, c);
+}
 
 bool isCombiningMark(char32_t c) {
   utf8proc_category_t k = category(c);

@@ -115,6 +115,7 @@ int fallbackByte(const std::string &token) {
 
 void step(const JoinBytes &, Tokens &tokens) {
   Tokens out;
+  out.reserve(tokens.size());
   std::string bytes;
   auto flush = [&] {
     if (bytes.empty())
@@ -139,8 +140,10 @@ void step(const JoinBytes &, Tokens &tokens) {
 
 void step(const Replace &replace, Tokens &tokens) {
   for (std::string &token : tokens) {
-    if (!replace.regex && token.find(replace.text) == std::string::npos)
+    if (!replace.regex) {
+      replaceAll(token, replace.text, replace.content);
       continue;
+    }
     std::string out;
     replace.apply(token, out);
     token = std::move(out);

@@ -27,10 +27,13 @@ template <typename Keep> void filter(NormalizedText &text, Keep keep) {
 }
 
 void step(const BertNormalizer &normalizer, NormalizedText &text) {
-  std::u32string characters = decodeUtf8(text.text);
-  if (normalizer.cleanText && !characters.empty() && isRemovedByClean(characters[0]))
+  size_t first = 0;
+  if (normalizer.cleanText && !text.text.empty() &&
+      isRemovedByClean(nextCharacter(text.text, first)))
     text.atStart = false;
-  text.text = encodeUtf8(normalizer.normalize(std::move(characters)));
+  std::string out;
+  normalizer.normalize(text.text, out);
+  text.text = std::move(out);
 }
 
 void step(const StripSpace &strip, NormalizedText &text) {

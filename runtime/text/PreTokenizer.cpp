@@ -227,8 +227,26 @@ void step(const SplitWords &, Segments &segments) {
 }
 
 void step(const SplitBert &, Segments &segments) {
-  cutAt(segments, SplitBehavior::Removed, isWhitespace);
-  cutAt(segments, SplitBehavior::Isolated, isBertPunctuation);
+  each(segments, [&](const Segment &item, std::vector<Segment> &out) {
+    std::string_view text = segments.of(item);
+    size_t start = 0;
+    auto endWord = [&](size_t end, size_t next) {
+      if (end > start)
+        out.push_back({item.begin + start, item.begin + end, item.atStart && start == 0});
+      start = next;
+    };
+    for (size_t at = 0; at < text.size();) {
+      size_t begin = at;
+      char32_t c = nextCharacter(text, at);
+      if (isBertPunctuation(c)) {
+        endWord(begin, begin);
+        endWord(at, at);
+      } else if (isWhitespace(c)) {
+        endWord(begin, at);
+      }
+    }
+    endWord(text.size(), text.size());
+  });
 }
 
 void step(const SplitLength &split, Segments &segments) {

@@ -2,7 +2,6 @@
 #include "runtime/text/Tokenizer.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/text/Unicode.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
@@ -50,13 +49,6 @@ void Tokenizer::encodeSection(std::string_view text, bool atStart,
       ids.push_back(id >= 0 ? id : *languageCodes);
       text.remove_prefix(end + 2);
     }
-  if (bert && normalizedTokens.empty()) {
-    std::u32string characters = decodeUtf8(text);
-    if (!normalizer.steps.empty())
-      characters = std::get<BertNormalizer>(normalizer.steps[0]).normalize(std::move(characters));
-    encodeWords(characters, ids);
-    return;
-  }
   NormalizedText normalized{{}, atStart};
   std::string_view rest = text;
   if (!normalizer.steps.empty()) {
@@ -80,36 +72,26 @@ void Tokenizer::encodeSection(std::string_view text, bool atStart,
 void Tokenizer::encodePiece(std::string_view text, bool atStart, std::vector<int64_t> &ids) const {
   if (text.empty())
     return;
-  if (bert)
-    return encodeWords(decodeUtf8(text), ids);
   Segments segments{text, {{0, text.size(), atStart}}, {}};
   preTokenizer.apply(segments);
   std::visit(
       [&](const auto &one) {
-        for (const Segment &item : segments.items) {
-          bool known;
-          if constexpr (std::is_same_v<decltype(one), const WordPiece &>)
-            known = one.encode(decodeUtf8(segments.of(item)), ids);
-          else
-            known = one.encode(segments.of(item), ids);
-          if (!known)
+        for (const Segment &item : segments.items)
+          if (!one.encode(segments.of(item), ids))
             failUnknown();
-        }
       },
       model);
 }
 
-void Tokenizer::encodeWords(std::u32string_view text, std::vector<int64_t> &ids) const {
-  const auto &wordPiece = std::get<WordPiece>(model);
-  for (std::u32string_view word : splitWords(text))
-    if (!wordPiece.encode(word, ids))
-      failUnknown();
+bool Tokenizer::isSpecial(const std::string &token) const {
+  return !token.empty() && specialStarts[static_cast<unsigned char>(token[0])] &&
+         special.contains(token);
 }
 
 const std::string *Tokenizer::token(int64_t id, bool skipSpecial) const {
   auto found = added.find(id);
   const std::string *token = found != added.end() ? &found->second : vocabulary().token(id);
-  return token && skipSpecial && special.contains(*token) ? nullptr : token;
+  return token && skipSpecial && isSpecial(*token) ? nullptr : token;
 }
 
 std::string Tokenizer::decode(const std::vector<int64_t> &ids, bool skipSpecial) const {

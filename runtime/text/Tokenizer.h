@@ -88,7 +88,7 @@ private:
   std::vector<int64_t> encodeText(const std::string &text) const;
   void encodeSection(std::string_view text, bool atStart, std::vector<int64_t> &ids) const;
   void encodePiece(std::string_view text, bool atStart, std::vector<int64_t> &ids) const;
-  void encodeWords(std::u32string_view text, std::vector<int64_t> &ids) const;
+  bool isSpecial(const std::string &token) const;
   [[noreturn]] void failUnknown() const;
   Encoding assemble(const std::vector<TemplatePart> &parts, std::vector<int64_t> texts[2]) const;
   void truncate(const std::vector<TemplatePart> &parts, std::vector<int64_t> texts[2],
@@ -105,12 +105,12 @@ private:
   std::unordered_map<int64_t, std::string> added; // what decoders get of an id
   std::unordered_map<std::string, int64_t> addedIds;
   std::unordered_set<std::string> special;
+  bool specialStarts[256]{}; // whether one starts with a byte
   std::vector<TemplatePart> single, pair;
   Truncation truncation;
   int64_t pad = 0;
   // Marian's: what is between ">>" and "<<" at a text's start is one token, or this unknown one.
   std::optional<int64_t> languageCodes;
-  bool bert = false; // BERT's steps and WordPiece, which have a way of their own
 };
 
 } // namespace transformer::runtime

@@ -135,8 +135,10 @@ void TokenizerReader::remember(const std::string &content, const std::string &te
                                bool special) {
   result.addedIds[content] = id;
   result.added[id] = text;
-  if (special)
+  if (special) {
     result.special.insert(content);
+    result.specialStarts[static_cast<unsigned char>(content[0])] = true;
+  }
 }
 
 void TokenizerReader::surround(PostProcessor parts) {
@@ -162,10 +164,6 @@ void TokenizerReader::finish() {
       std::get<SplitBytes>(cuts.back()).keepBytes = true;
     bpe->finish(keepBytes);
   }
-  result.bert =
-      std::holds_alternative<WordPiece>(result.model) && cuts.size() == 1 &&
-      std::holds_alternative<SplitBert>(cuts[0]) &&
-      (before.empty() || (before.size() == 1 && std::holds_alternative<BertNormalizer>(before[0])));
 }
 
 } // namespace transformer::runtime

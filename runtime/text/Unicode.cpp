@@ -127,7 +127,9 @@ std::string encodeUtf8(std::u32string_view text) {
 }
 
 bool isWhitespace(char32_t c) {
-  if ((c >= 9 && c <= 13) || c == 0x85)
+  if (c < 0x80)
+    return (c >= 9 && c <= 13) || c == ' ';
+  if (c == 0x85)
     return true;
   utf8proc_category_t k = category(c);
   bool white = k == UTF8PROC_CATEGORY_ZS || k == UTF8PROC_CATEGORY_ZL || k == UTF8PROC_CATEGORY_ZP;

@@ -1,6 +1,8 @@
 //===- Vocabulary.cpp - tokens and their ids ------------------------------===//
 #include "runtime/text/Vocabulary.h"
 
+#include <algorithm>
+
 namespace transformer::runtime {
 namespace {
 
@@ -47,6 +49,7 @@ void Vocabulary::add(std::string_view token, int64_t id) {
   size_t slot = slotOf(token);
   if (slots[slot] == 0) {
     entries.push_back({std::string(token), id});
+    longestToken = std::max(longestToken, token.size());
     slots[slot] = static_cast<uint32_t>(entries.size());
   }
   entries[slots[slot] - 1].id = id;

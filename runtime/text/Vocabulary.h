@@ -46,6 +46,9 @@ public:
 
   size_t size() const { return entries.size(); }
 
+  /// Bytes of the longest token.
+  size_t longest() const { return longestToken; }
+
   struct Entry {
     std::string token;
     int64_t id;
@@ -58,6 +61,7 @@ private:
   void point(int64_t id, uint32_t entry);
 
   std::vector<Entry> entries;
+  size_t longestToken = 0;
   std::vector<uint32_t> slots;                   // a power of two; the entry's index + 1, 0: free
   std::vector<uint32_t> byId;                    // the entry's index + 1
   std::unordered_map<int64_t, uint32_t> distant; // the same of ids that are too large for byId

@@ -1,11 +1,14 @@
-//===- WordPiece.cpp - BERT's tokenizer in three steps --------------------===//
+//===- WordPiece.cpp - BERT's normaliser and model ------------------------===//
 #include "runtime/text/WordPiece.h"
 
 #include "runtime/text/Unicode.h"
+#include "runtime/text/Utf8.h"
+
+#include <algorithm>
 
 namespace transformer::runtime {
 
-std::u32string BertNormalizer::normalize(std::u32string text) const {
+std::u32string BertNormalizer::normalizeCharacters(std::u32string text) const {
   std::u32string next;
   if (cleanText) {
     for (char32_t c : text)
@@ -39,57 +42,59 @@ std::u32string BertNormalizer::normalize(std::u32string text) const {
   return text;
 }
 
-std::vector<std::u32string_view> splitWords(std::u32string_view text) {
-  std::vector<std::u32string_view> words;
-  size_t start = 0;
-  auto endWord = [&](size_t end) {
-    if (end > start)
-      words.push_back(text.substr(start, end - start));
-  };
-  for (size_t i = 0; i < text.size(); ++i) {
-    bool punctuation = isBertPunctuation(text[i]);
-    if (!punctuation && !isWhitespace(text[i]))
+void BertNormalizer::normalize(std::string_view text, std::string &out) const {
+  auto isPlain = [](char c) { return c >= ' ' && c <= '~'; };
+  out.reserve(out.size() + text.size());
+  for (size_t at = 0; at < text.size();) {
+    if (isPlain(text[at])) {
+      char c = text[at++];
+      out += lowercase && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       continue;
-    endWord(i);
-    if (punctuation)
-      words.push_back(text.substr(i, 1));
-    start = i + 1;
+    }
+    // No step looks beyond a plain character.
+    size_t begin = at;
+    while (at < text.size() && !isPlain(text[at]))
+      ++at;
+    for (char32_t c : normalizeCharacters(decodeUtf8(text.substr(begin, at - begin))))
+      appendUtf8(out, c);
   }
-  endWord(text.size());
-  return words;
 }
 
-bool WordPiece::encode(std::u32string_view word, std::vector<int64_t> &ids) const {
-  size_t before = ids.size();
-  bool known = word.size() <= maxWordLength;
-  std::string piece;
-  std::vector<size_t> ends; // of each character in piece
-  for (size_t start = 0; known && start < word.size();) {
-    piece = start == 0 ? "" : prefix;
-    ends.clear();
-    for (char32_t c : word.substr(start)) {
-      appendUtf8(piece, c);
-      ends.push_back(piece.size());
-    }
-    known = false;
-    for (size_t length = ends.size(); length > 0; --length) {
-      piece.resize(ends[length - 1]);
-      int64_t found = vocab.find(piece);
-      if (found < 0)
-        continue;
-      ids.push_back(found);
-      start += length;
-      known = true;
-      break;
-    }
-  }
-  if (known)
+bool WordPiece::encode(std::string_view word, std::vector<int64_t> &ids) const {
+  WordCache &cache = WordCache::get();
+  if (cache.find(owner, word, ids))
     return true;
-  ids.resize(before);
-  int64_t unknown = vocab.find(unknownToken);
-  if (unknown < 0)
+  size_t before = ids.size();
+  if (!pieces(word, ids)) {
+    ids.resize(before);
+    int64_t unknown = vocab.find(unknownToken);
+    if (unknown < 0)
+      return false;
+    ids.push_back(unknown);
+  }
+  cache.store(owner, word, ids.data() + before, ids.size() - before);
+  return true;
+}
+
+bool WordPiece::pieces(std::string_view word, std::vector<int64_t> &ids) const {
+  auto startsCharacter = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  auto length = std::count_if(word.begin(), word.end(), startsCharacter);
+  if (static_cast<size_t>(length) > maxWordLength)
     return false;
-  ids.push_back(unknown);
+  std::string rest;
+  for (size_t start = 0; start < word.size();) {
+    rest = start == 0 ? "" : prefix;
+    size_t begin = rest.size();
+    rest += word.substr(start, vocab.longest());
+    size_t end = rest.size();
+    int64_t found = -1;
+    while (end > begin && (found = vocab.find(std::string_view(rest).substr(0, end))) < 0)
+      previousCharacter(rest, end);
+    if (found < 0)
+      return false;
+    ids.push_back(found);
+    start += end - begin;
+  }
   return true;
 }
 

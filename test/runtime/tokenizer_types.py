@@ -1,21 +1,24 @@
 #!/usr/bin/env python3
 """Compares the runtime's tokenizers with Hugging Face's, type by type: ids, pairs, text of ids.
 
-usage: tokenizer_types.py TOOL [--lines N] [--only NAME] [--speed] [--charsmap FILE]
+usage: tokenizer_types.py TOOL [--lines N] [--only NAME] [--speed] [--long] [--charsmap FILE]
   TOOL             build/test/runtime/tokenizer_tool
   --lines N        lines of each type (2,000)
   --only NAME      types whose name contains NAME
   --speed          instead of the comparison: times beside tokenizers, both on one thread
+  --long           instead of the comparison: times of lines of 1, 5 and 10 MB, and the peak memory
   --charsmap FILE  base64 of a precompiled_charsmap, instead of one made here
 Every line is made from a fixed seed. A line "PASS: ..." or "FAIL: ..." a check; exit code 1 when any
 differs.
 """
 import argparse
 import array
+import itertools
 import json
 import os
 import pathlib
 import random
+import statistics
 import struct
 import subprocess
 import sys
@@ -31,6 +34,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXTRA = ["\n", "\r\n", "\n\n  ", "\t\t", "    ", "'S", "'ll", "\u017f", "'\u017f", "<s>", "</s>", "<mask>", " <mask> ",
          "<|end|> x", "<|user|>\n", "<|endoftext|>", "<|im_start|>", "<think>", "<b>", "\u2581", "\u2581\u2581", "``x''",
          "def f(x):\n    return x[1:]  # done\n", "12345678", "\u0661\u0662\u0663", "\u2167", "e\u0301\u0323", "\u1e9b\u0323"]
+
+
+LONG = {  # what fills long lines
+    "one word": "abcdefghij", "one letter": "a", "spaces": " ", "line ends": "\n", "CJK": "\u4e2d\u6587\u5b57\u7b26",
+    "marks": "\u0301\u0323\u0489", "letter and marks": "a\u0323\u0301", "joined": "\U0001F469\u200d", "flags": "\U0001F1E9\U0001F1EA",
+    "punctuation": "!?.,;:", "digits": "1234567890", "special": " <mask>", "almost special": "<|endoftext|", "broken UTF-8": b"\xff\xe2\x82"}
+ROUNDS = 5
 
 
 def prose():
@@ -54,12 +64,36 @@ def make_lines(count):
     return lines
 
 
+def broken_lines(count):
+    """Bytes of which most are no UTF-8; `tokenizers` gets them decoded with U+FFFD for what is none."""
+    rng, known = random.Random(7), "na\u00efve Stra\u00dfe \u4e2d\u6587 \U0001F469\u200d\U0001F469 don't <s> x\u0301 \ud55c \u2581a ".encode()
+    leads = [0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xE0, 0xE2, 0xED, 0xEF, 0xF0, 0xF4, 0xF5, 0xFE, 0xFF]
+    lines = []
+    for _ in range(count):
+        if rng.random() < 0.5:
+            lines.append(bytes(rng.choice([rng.randrange(256), rng.choice(leads), 0x20]) for _ in range(rng.randint(1, 40))))
+            continue
+        raw = bytearray(known)
+        for _ in range(rng.randint(1, 12)):
+            at = rng.randrange(len(raw))
+            raw[at:at + rng.randint(0, 1)] = bytes([rng.choice(leads)]) if rng.random() < 0.5 else b""
+        lines.append(bytes(raw))
+    return lines
+
+
+def long_lines(size):
+    """A line of so many bytes of each kind."""
+    known = "\n".join(prose()).encode()
+    units = {"prose": known} | {kind: x if isinstance(x, bytes) else x.encode() for kind, x in LONG.items()}
+    return {kind: (unit * (size // len(unit) + 1))[:size] for kind, unit in units.items()}
+
+
 def records(items):
     return b"".join(struct.pack("<I", len(item)) + item for item in items)
 
 
 def run(tool, file, what, items, times=1):
-    """The resulting records, and the seconds."""
+    """The resulting records; seconds of the work and of opening the tokenizer, peak memory in MB."""
     done = subprocess.run([tool, file, what, str(times)], input=records(items), capture_output=True)
     if done.returncode:
         sys.exit(f"FAIL: {what}: {done.stderr.decode()}")
@@ -68,7 +102,7 @@ def run(tool, file, what, items, times=1):
         size = struct.unpack_from("<I", out, at)[0]
         results.append(out[at + 4:at + 4 + size])
         at += 4 + size
-    return results, float(done.stderr.split()[-1])
+    return results, *map(float, done.stderr.split()[-3:])
 
 
 def report(name, what, expected, found, lines):
@@ -97,6 +131,9 @@ def compare(tool, name, file, lines):
     expected = [e.ids for e in reference.encode_batch_fast(lines)]
     found = list(map(unpack, run(tool, file, "encode", [x.encode() for x in lines])[0]))
     good &= report(name, "ids", expected, found, lines)
+    for what, raw in [("broken UTF-8", broken_lines(len(lines) // 10)), ("long lines", list(long_lines(4000).values()))]:
+        wanted = [e.ids for e in reference.encode_batch_fast([x.decode("utf-8", "replace") for x in raw])]
+        good &= report(name, what, wanted, list(map(unpack, run(tool, file, "encode", raw)[0])), raw)
     half = lines[:max(2, len(lines) // 10 // 2 * 2)]
     pairs = [e.ids for e in reference.encode_batch_fast(list(zip(half[::2], half[1::2])))]
     found = list(map(unpack, run(tool, file, "pairs", [x.encode() for x in half])[0]))
@@ -112,24 +149,45 @@ def compare(tool, name, file, lines):
     return good
 
 
-def best(times, body):
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        body()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def seconds(body):
+    start = time.perf_counter()
+    body()
+    return time.perf_counter() - start
 
 
-def speed(tool, name, file, lines):
-    reference = tokenizers.Tokenizer.from_file(file)
-    theirs = best(3, lambda: reference.encode_batch_fast(lines))
-    ours = run(tool, file, "encode", [x.encode() for x in lines], 3)[1]
-    ids = [e.ids for e in reference.encode_batch_fast(lines)]
-    back = best(3, lambda: reference.decode_batch(ids)), run(tool, file, "decode", list(map(pack, ids)), 3)[1]
-    size = sum(len(x.encode()) for x in lines) / 1e6
-    print(f"{name}: ids {size / ours:.1f} MB/s, {theirs / ours:.1f} times tokenizers' speed; "
-          f"text {back[0] / back[1]:.1f} times", flush=True)
+def speed(tool, name, file, corpora):
+    """Both take turns; a ratio is that of the fastest rounds, then that of the medians."""
+    def ratio(theirs, ours):
+        return f"{min(theirs) / min(ours):.1f} ({statistics.median(theirs) / statistics.median(ours):.1f})"
+
+    reference, answers, load = tokenizers.Tokenizer.from_file(file), [], ([], [])
+    for kind, lines in corpora.items():
+        raw, ids = [x.encode() for x in lines], [e.ids for e in reference.encode_batch_fast(lines)]
+        packed, there, back = list(map(pack, ids)), ([], []), ([], [])
+        for _ in range(ROUNDS):
+            load[0].append(seconds(lambda: tokenizers.Tokenizer.from_file(file)))
+            there[0].append(seconds(lambda: reference.encode_batch_fast(lines)))
+            _, took, opened, _ = run(tool, file, "encode", raw, 2)
+            there[1].append(took)
+            load[1].append(opened)
+            back[0].append(seconds(lambda: reference.decode_batch(ids)))
+            back[1].append(run(tool, file, "decode", packed, 2)[1])
+        answers.append(f"{kind}: ids {sum(map(len, raw)) / 1e6 / min(there[1]):.1f} MB/s, {ratio(*there)} times "
+                       f"tokenizers' speed, text {ratio(*back)} times")
+    print(f"{name}: {'; '.join(answers)}; load {min(load[1]) * 1e3:.1f} ms, {ratio(*load)} times", flush=True)
+
+
+def long(tool, name, file):
+    megabytes = [1, 5, 10]
+    lines = [long_lines(size * 1000000) for size in megabytes]
+    for kind in lines[0]:
+        took, peaks = [], []
+        for of_size in lines:
+            _, second, _, peak = run(tool, file, "encode", [of_size[kind]])
+            took.append(second)
+            peaks.append(peak)
+        times = ", ".join(f"{size} MB {second:.3f} s" for size, second in zip(megabytes, took))
+        print(f"{name}, {kind}: {times}: {took[-1] / took[0]:.1f} times; {peaks[-1]:.0f} MB of memory", flush=True)
 
 
 def main():
@@ -138,9 +196,11 @@ def main():
     parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--only", default="")
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--long", action="store_true")
     parser.add_argument("--charsmap")
     options = parser.parse_args()
-    lines = prose() if options.speed else make_lines(options.lines)
+    lines = make_lines(options.lines)
+    known = list(itertools.islice(itertools.cycle(prose()), options.lines))
     corpus = prose() + make_lines(600)
     map_text = pathlib.Path(options.charsmap).read_text().strip() if options.charsmap else None
     good = True
@@ -151,7 +211,9 @@ def main():
             file = str(pathlib.Path(folder) / "tokenizer.json")
             pathlib.Path(file).write_text(json.dumps(content))
             if options.speed:
-                speed(options.tool, name, file, (lines * (1 + options.lines // len(lines)))[:options.lines])
+                speed(options.tool, name, file, {"prose": known, "varied": lines})
+            elif options.long:
+                long(options.tool, name, file)
             else:
                 good &= compare(options.tool, name, file, lines)
     sys.exit(not good)

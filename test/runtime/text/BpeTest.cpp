@@ -41,6 +41,16 @@ TEST(Bpe, LongWordsAsShortOnes) {
   EXPECT_EQ(encode(bpe, std::string(1003, 'a') + "b"), expected);
 }
 
+// Looking at all pairs for each merge would take minutes.
+TEST(Bpe, AWordOfAMegabyte) {
+  Bpe bpe = model({"a", "b", "ab", "abab"}, {{"a", "b"}, {"ab", "ab"}});
+  bpe.finish(false);
+  std::string word;
+  for (size_t i = 0; i < 1u << 18; ++i)
+    word += "abab";
+  EXPECT_EQ(encode(bpe, word), Ids(1u << 18, 3));
+}
+
 TEST(Bpe, UnknownCharacters) {
   Bpe bpe = model({"<unk>", "a", "<0xC3>", "<0xA9>"}, {});
   bpe.finish(false);

@@ -36,6 +36,9 @@ TEST(Normalizer, Steps) {
   EXPECT_EQ(run(Prepend{"\u2581"}, "").text, "");
   EXPECT_EQ(run(BytesToCharacters{}, "\u00e9 ").text, "\u00c3\u00a9\u0120");
   EXPECT_EQ(run(BertNormalizer{}, "\u00c9\u4e2d").text, "e \u4e2d ");
+  EXPECT_EQ(run(BertNormalizer{}, "Ab\t\u0001c\n").text, "ab c ");
+  // Marks that stay get their order, over a control that goes.
+  EXPECT_EQ(run(BertNormalizer{}, "a\u302e\u0001\U0001d165").text, "a\U0001d165\u302e");
 }
 
 TEST(Normalizer, Replaces) {

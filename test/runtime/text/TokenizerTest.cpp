@@ -62,6 +62,26 @@ TEST(Tokenizer, WordsOfMoreThan100CharactersAreUnknown) {
   EXPECT_EQ(tokenizer.encode(std::string(101, 'a')).ids, (Ids{2, 1, 3}));
 }
 
+TEST(Tokenizer, ALineOfAMegabyte) {
+  nlohmann::json json = tokenizerJson();
+  Tokenizer tokenizer = fromJson(json);
+  auto count = [&](const std::string &unit) {
+    std::string text;
+    while (text.size() < 1u << 20)
+      text += unit;
+    return tokenizer.encode(text).ids.size() - 2;
+  };
+  EXPECT_EQ(count("a"), 1u);
+  EXPECT_EQ(count(" "), 0u);
+  EXPECT_EQ(count("\u0301\u0323"), 0u);
+  EXPECT_EQ(count(" [MASK]"), (1u << 20) / 7 + 1);
+  EXPECT_EQ(count("aaaa "), 2 * ((1u << 20) / 5 + 1));
+  EXPECT_EQ(count("\u4e2d"), (1u << 20) / 3 + 1);
+  json["model"]["max_input_chars_per_word"] = 1 << 21;
+  tokenizer = fromJson(json);
+  EXPECT_EQ(count("a"), 1u << 19);
+}
+
 TEST(Tokenizer, ChineseCharactersAreWords) {
   EXPECT_EQ(fromJson(tokenizerJson()).encode("hello中中").ids, (Ids{2, 9, 11, 11, 3}));
 }

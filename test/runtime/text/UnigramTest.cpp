@@ -41,6 +41,13 @@ TEST(Unigram, TheLikeliestPieces) {
   EXPECT_EQ(encode(unigram, ""), (Ids{}));
 }
 
+TEST(Unigram, AWordOfAMegabyte) {
+  Unigram unigram = model({{"<unk>", -9}, {"a", -3}, {"aa", -4}, {"aaaa", -5}});
+  unigram.finish();
+  EXPECT_EQ(encode(unigram, std::string(1u << 20, 'a')), Ids(1u << 18, 3));
+  EXPECT_EQ(encode(unigram, std::string(1u << 20, 'x')), (Ids{0}));
+}
+
 TEST(Unigram, UnknownPieces) {
   Unigram unigram = model({{"<unk>", 0}, {"a", -1}, {"<0xC3>", -2}, {"<0xA9>", -2}});
   unigram.byteFallback = true;
