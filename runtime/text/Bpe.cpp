@@ -222,9 +222,10 @@ void Bpe::mergeFew(std::vector<uint32_t> &symbols) const {
 
 void Bpe::mergeMany(std::vector<uint32_t> &symbols) const {
   struct Candidate {
-    uint32_t rank, at, id;
+    uint64_t order; // rank << 32 | at
+    uint32_t id;
     bool operator<(const Candidate &other) const { // the best is the largest
-      return rank != other.rank ? rank > other.rank : at > other.at;
+      return order > other.order;
     }
   };
   constexpr uint32_t none = ~uint32_t(0);
@@ -235,7 +236,8 @@ void Bpe::mergeMany(std::vector<uint32_t> &symbols) const {
   auto look = [&](uint32_t at) -> std::optional<Candidate> {
     const Merge *merge = find(symbols[at], symbols[next[at]]);
     results[at] = merge ? merge->id : none;
-    return merge ? std::optional(Candidate{merge->rank, at, merge->id}) : std::nullopt;
+    return merge ? std::optional(Candidate{uint64_t(merge->rank) << 32 | at, merge->id})
+                 : std::nullopt;
   };
   for (uint32_t i = 0; i < count; ++i) {
     next[i] = i + 1 < count ? i + 1 : none;
@@ -247,23 +249,22 @@ void Bpe::mergeMany(std::vector<uint32_t> &symbols) const {
   std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(candidates));
   constexpr uint32_t gone = none - 1; // next of a symbol that was merged into the one before
   while (!queue.empty()) {
-    Candidate top = queue.top();
+    auto [order, id] = queue.top();
     queue.pop();
-    uint32_t right = next[top.at];
-    if (right >= gone)
+    auto at = static_cast<uint32_t>(order);
+    uint32_t right = next[at];
+    if (right >= gone || results[at] != id) // the pair is another one by now
       continue;
-    if (results[top.at] != top.id) // the pair is another one by now
-      continue;
-    symbols[top.at] = top.id;
-    next[top.at] = next[right];
+    symbols[at] = id;
+    next[at] = next[right];
     if (next[right] != none)
-      previous[next[right]] = top.at;
+      previous[next[right]] = at;
     next[right] = gone;
-    if (previous[top.at] != none)
-      if (auto candidate = look(previous[top.at]))
+    if (previous[at] != none)
+      if (auto candidate = look(previous[at]))
         queue.push(*candidate);
-    if (next[top.at] != none)
-      if (auto candidate = look(top.at))
+    if (next[at] != none)
+      if (auto candidate = look(at))
         queue.push(*candidate);
   }
   uint32_t kept = 0;

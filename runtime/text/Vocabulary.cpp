@@ -6,6 +6,8 @@
 namespace transformer::runtime {
 namespace {
 
+uint32_t tagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
 constexpr int64_t denseIds = int64_t(1) << 22; // more than any vocabulary has
 
 } // namespace
@@ -19,17 +21,22 @@ void Vocabulary::reserve(size_t count) {
     grow(wanted);
 }
 
-size_t Vocabulary::slotOf(std::string_view token) const {
-  size_t slot = hashText(token) & (slots.size() - 1);
-  while (slots[slot] != 0 && entries[slots[slot] - 1].token != token)
+size_t Vocabulary::slotOf(std::string_view token, uint64_t hash) const {
+  auto isOther = [&](Slot slot) {
+    return slot.entry != 0 && (slot.tag != tagOf(hash) || entries[slot.entry - 1].token != token);
+  };
+  size_t slot = hash & (slots.size() - 1);
+  while (isOther(slots[slot]))
     slot = (slot + 1) & (slots.size() - 1);
   return slot;
 }
 
 void Vocabulary::grow(size_t count) {
-  slots.assign(count, 0);
-  for (size_t i = 0; i < entries.size(); ++i)
-    slots[slotOf(entries[i].token)] = static_cast<uint32_t>(i + 1);
+  slots.assign(count, {});
+  for (size_t i = 0; i < entries.size(); ++i) {
+    uint64_t hash = hashText(entries[i].token);
+    slots[slotOf(entries[i].token, hash)] = {tagOf(hash), static_cast<uint32_t>(i + 1)};
+  }
 }
 
 void Vocabulary::point(int64_t id, uint32_t entry) {
@@ -46,20 +53,21 @@ void Vocabulary::point(int64_t id, uint32_t entry) {
 void Vocabulary::add(std::string_view token, int64_t id) {
   if (2 * (entries.size() + 1) > slots.size())
     grow(slots.empty() ? 16 : 2 * slots.size());
-  size_t slot = slotOf(token);
-  if (slots[slot] == 0) {
+  uint64_t hash = hashText(token);
+  Slot &slot = slots[slotOf(token, hash)];
+  if (slot.entry == 0) {
     entries.push_back({std::string(token), id});
     longestToken = std::max(longestToken, token.size());
-    slots[slot] = static_cast<uint32_t>(entries.size());
+    slot = {tagOf(hash), static_cast<uint32_t>(entries.size())};
   }
-  entries[slots[slot] - 1].id = id;
-  point(id, slots[slot]);
+  entries[slot.entry - 1].id = id;
+  point(id, slot.entry);
 }
 
 int64_t Vocabulary::find(std::string_view token) const {
   if (slots.empty())
     return -1;
-  uint32_t entry = slots[slotOf(token)];
+  uint32_t entry = slots[slotOf(token, hashText(token))].entry;
   return entry == 0 ? -1 : entries[entry - 1].id;
 }
 

@@ -56,13 +56,18 @@ public:
   const std::vector<Entry> &all() const { return entries; }
 
 private:
-  size_t slotOf(std::string_view token) const;
-  void grow(size_t slots);
+  struct Slot {
+    uint32_t tag = 0;   // of the token's hash: most tokens that are others are not even looked at
+    uint32_t entry = 0; // its index + 1, 0: free
+  };
+
+  size_t slotOf(std::string_view token, uint64_t hash) const;
+  void grow(size_t count);
   void point(int64_t id, uint32_t entry);
 
   std::vector<Entry> entries;
   size_t longestToken = 0;
-  std::vector<uint32_t> slots;                   // a power of two; the entry's index + 1, 0: free
+  std::vector<Slot> slots;                       // a power of two
   std::vector<uint32_t> byId;                    // the entry's index + 1
   std::unordered_map<int64_t, uint32_t> distant; // the same of ids that are too large for byId
 };
