@@ -36,11 +36,12 @@ build_targets() {
   start=$(now)
   say "Build, with $cores cores (from nothing this takes minutes)"
   cd "$root"
-  logged "$build/log/configure.log" cmake --preset release
+  # Callers may test the result, which turns off "set -e".
+  logged "$build/log/configure.log" cmake --preset release || return
   if [[ -t 1 ]]; then
-    ninja -C "$build" -j "$cores" "$@"
+    ninja -C "$build" -j "$cores" "$@" || return
   else
-    logged "$build/log/build.log" ninja -C "$build" -j "$cores" "$@"
+    logged "$build/log/build.log" ninja -C "$build" -j "$cores" "$@" || return
   fi
   note "built in $(seconds_since "$start") s"
 }
@@ -50,7 +51,7 @@ with_sanitizers=$root/build-fuzz
 build_with_sanitizers() {
   say "Build with sanitizers (from nothing this takes a quarter of an hour)"
   logged "$with_sanitizers/log/configure.log" cmake -S "$root" -B "$with_sanitizers" --preset release \
-    -DTRANSFORMER_SANITIZE=ON -DTRANSFORMER_SANITIZE_LEVEL=-O1
+    -DTRANSFORMER_SANITIZE=ON -DTRANSFORMER_SANITIZE_LEVEL=-O1 || return
   logged "$with_sanitizers/log/build.log" ninja -C "$with_sanitizers" -j "$cores" "$@"
 }
 # LLVM is not instrumented: what it knows of its containers and allocators, sanitizers do not.
