@@ -12,7 +12,6 @@
 namespace transformer::runtime {
 namespace {
 
-constexpr std::string_view mark = "\xE2\x96\x81"; // U+2581, SentencePiece's space
 constexpr size_t fewSymbols = 48;                 // up to here looking at all pairs is fastest
 constexpr size_t keptSymbols = 1u << 16;          // of a thread's memory, from text to text
 
@@ -57,7 +56,7 @@ bool Bpe::addMerge(std::string_view first, std::string_view second, uint32_t ran
     slot = (slot + 1) & (merges.size() - 1);
   mergeCount += merges[slot].pair != pair;
   merges[slot] = {pair, rank, static_cast<uint32_t>(id)};
-  crossesMark |= second.starts_with(mark) && !first.ends_with(mark);
+  crossesMark |= second.starts_with(spaceMark) && !first.ends_with(spaceMark);
   return true;
 }
 
@@ -74,7 +73,7 @@ void Bpe::finish(bool asBytes) {
   }
   allBytes &= bytes && prefix.empty() && suffix.empty();
   cutAtMark = !bytes && !crossesMark && !ignoreMerges && prefix.empty() && suffix.empty() &&
-              vocab.find(mark) >= 0;
+              vocab.find(spaceMark) >= 0;
 }
 
 const Bpe::Merge *Bpe::find(uint32_t first, uint32_t second) const {
@@ -94,9 +93,9 @@ bool Bpe::encode(std::string_view text, std::vector<int64_t> &ids) const {
   // No pair reaches from a character to a mark behind it: each such piece is a word of its own.
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
-    while (text.substr(end, mark.size()) == mark)
-      end += mark.size();
-    end = std::min(text.find(mark, end), text.size());
+    while (text.substr(end, spaceMark.size()) == spaceMark)
+      end += spaceMark.size();
+    end = std::min(text.find(spaceMark, end), text.size());
     if (!word(text.substr(at, end - at), ids))
       return false;
     at = end;

@@ -189,11 +189,11 @@ void step(const JoinPieces &join, Tokens &tokens) {
       continue;
     std::string piece = token;
     bool first = join.dropsFirstSpace && !spaceSeen && text.size() == start;
-    if (first && piece.starts_with(JoinPieces::mark) && !join.foreign.contains(piece)) {
-      piece.erase(0, JoinPieces::mark.size());
+    if (first && piece.starts_with(spaceMark) && !join.foreign.contains(piece)) {
+      piece.erase(0, spaceMark.size());
       spaceSeen = !join.dropsAllSpaces;
     }
-    replaceAll(piece, JoinPieces::mark, " ");
+    replaceAll(piece, spaceMark, " ");
     text += piece;
   }
   std::string_view rest = text;

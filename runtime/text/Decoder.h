@@ -44,10 +44,8 @@ struct Ctc {
 /// MarianTokenizer's: SentencePiece's library puts together what stands between special tokens,
 /// each of which gets a space behind it; white space at the ends goes.
 struct JoinPieces {
-  static constexpr std::string_view mark = "\u2581"; // becomes a space
-
   std::unordered_set<std::string> special;
-  std::unordered_set<std::string> foreign; // begin with the mark and are no pieces of the model
+  std::unordered_set<std::string> foreign; // begin with spaceMark and are no pieces of the model
   std::unordered_set<std::string> silent;  // pieces that stand for no text
   bool dropsFirstSpace = true;             // of the first piece
   bool dropsAllSpaces = true;              // and of those behind it while there is no text

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/text/TokenizerReader.h"
+#include "runtime/text/Utf8.h"
 
 #include <algorithm>
 #include <limits>
@@ -87,7 +88,7 @@ void TokenizerReader::readMarian(const TokenizerFiles &files, const SentencePiec
   }
   model.unknownId = static_cast<int64_t>(file.unknown);
   for (const Vocabulary::Entry &entry : model.vocab.all())
-    if (entry.token.starts_with(JoinPieces::mark) && places.find(entry.token) < 0)
+    if (entry.token.starts_with(spaceMark) && places.find(entry.token) < 0)
       join.foreign.insert(entry.token);
   model.finish(std::move(pieces));
   result.languageCodes = unknownId;

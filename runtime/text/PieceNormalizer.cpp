@@ -4,11 +4,6 @@
 #include "runtime/text/Utf8.h"
 
 namespace transformer::runtime {
-namespace {
-
-constexpr std::string_view mark = "\u2581";
-
-} // namespace
 
 /// What the start of `text` becomes; the start is taken off it.
 std::string_view PieceNormalizer::take(std::string_view &text) const {
@@ -35,9 +30,9 @@ std::string PieceNormalizer::normalize(std::string_view text) const {
   std::string out;
   if (text.empty())
     return out;
-  out.reserve(text.size() + text.size() / 4 + mark.size());
+  out.reserve(text.size() + text.size() / 4 + spaceMark.size());
   if (addDummyPrefix)
-    out += mark;
+    out += spaceMark;
   bool behindSpace = removeExtraWhitespaces;
   while (!text.empty()) {
     std::string_view part = take(text);
@@ -47,14 +42,14 @@ std::string PieceNormalizer::normalize(std::string_view text) const {
       continue;
     for (char c : part)
       if (c == ' ')
-        out += mark;
+        out += spaceMark;
       else
         out += c;
     behindSpace = removeExtraWhitespaces && part.ends_with(' ');
   }
   if (removeExtraWhitespaces)
-    while (out.ends_with(mark))
-      out.resize(out.size() - mark.size());
+    while (out.ends_with(spaceMark))
+      out.resize(out.size() - spaceMark.size());
   return out;
 }
 

@@ -1,13 +1,12 @@
 //===- SentencePieceReader.cpp - tokenizers of a SentencePiece model ------===//
 #include "runtime/text/TokenizerReader.h"
+#include "runtime/text/Utf8.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace transformer::runtime {
 namespace {
-
-constexpr const char *mark = "\u2581"; // SentencePiece's space
 
 struct PieceClass {
   std::string_view name;
@@ -179,11 +178,11 @@ void TokenizerReader::readLlama(const SentencePieceFile &file, TokenizerConfig &
   addMerges(file, model);
   result.model = std::move(model);
   bool prefix = fields.boolean("add_prefix_space", true);
-  Metaspace space{mark, Metaspace::Never, /*split=*/false};
+  Metaspace space{std::string(spaceMark), Metaspace::Never, /*split=*/false};
   if (prefix)
     space.prepend = fields.boolean("legacy", false) ? Metaspace::Always : Metaspace::First;
   result.preTokenizer.steps = {space};
-  result.decoder = Decoder{{Replace{mark, std::nullopt, " "}, JoinBytes{}, Fuse{}}};
+  result.decoder = Decoder{{Replace{std::string(spaceMark), std::nullopt, " "}, JoinBytes{}, Fuse{}}};
   if (prefix)
     result.decoder->steps.push_back(StripCharacter{U' ', 1, 0});
   addTokens(file, config, {});
@@ -237,7 +236,7 @@ void TokenizerReader::unigram(const SentencePieceFile &file, size_t first,
 
 /// Words begin with U+2581, which becomes a space between them.
 void TokenizerReader::wordsOfPieces(Metaspace::Scheme scheme) {
-  Metaspace space{mark, scheme, /*split=*/true};
+  Metaspace space{std::string(spaceMark), scheme, /*split=*/true};
   result.preTokenizer.steps = {SplitClass{SplitClass::Whitespace, SplitBehavior::Removed}, space};
   result.decoder = Decoder{{space}};
 }

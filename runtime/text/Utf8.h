@@ -13,6 +13,8 @@
 
 namespace transformer::runtime {
 
+inline constexpr std::string_view spaceMark = "\u2581"; // SentencePiece's space
+
 /// The character at text[at], at < text.size(), in UTF-8; `at` moves behind it. U+FFFD for a byte
 /// that starts none.
 inline char32_t nextCharacter(std::string_view text, size_t &at) {
