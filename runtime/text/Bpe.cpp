@@ -3,17 +3,18 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/text/ByteLevel.h"
+#include "runtime/text/MergeQueue.h"
 #include "runtime/text/Unicode.h"
 #include "runtime/text/Utf8.h"
 
 #include <algorithm>
-#include <queue>
 
 namespace transformer::runtime {
 namespace {
 
-constexpr size_t fewSymbols = 48;                 // up to here looking at all pairs is fastest
-constexpr size_t keptSymbols = 1u << 16;          // of a thread's memory, from text to text
+constexpr size_t fewSymbols = 48;        // up to here looking at all pairs is fastest
+constexpr size_t heapSymbols = 2048;     // up to here a heap is
+constexpr size_t keptSymbols = 1u << 16; // of a thread's memory, from text to text
 
 size_t slotOf(uint64_t pair, size_t slots) {
   return (pair * 0x9E3779B97F4A7C15 >> 32) & (slots - 1);
@@ -55,6 +56,7 @@ bool Bpe::addMerge(std::string_view first, std::string_view second, uint32_t ran
   while (merges[slot].pair != ~uint64_t(0) && merges[slot].pair != pair)
     slot = (slot + 1) & (merges.size() - 1);
   mergeCount += merges[slot].pair != pair;
+  ranks = std::max(ranks, rank + 1);
   merges[slot] = {pair, rank, static_cast<uint32_t>(id)};
   crossesMark |= second.starts_with(spaceMark) && !first.ends_with(spaceMark);
   return true;
@@ -126,8 +128,10 @@ bool Bpe::word(std::string_view text, std::vector<int64_t> &ids) const {
       return false;
     if (found.size() <= fewSymbols)
       mergeFew(found);
+    else if (found.size() <= heapSymbols)
+      mergeMany(found, MergeHeap());
     else
-      mergeMany(found);
+      mergeMany(found, MergeLists(ranks));
   }
   size_t before = ids.size();
   ids.insert(ids.end(), found.begin(), found.end());
@@ -219,52 +223,38 @@ void Bpe::mergeFew(std::vector<uint32_t> &symbols) const {
   symbols.resize(count);
 }
 
-void Bpe::mergeMany(std::vector<uint32_t> &symbols) const {
-  struct Candidate {
-    uint64_t order; // rank << 32 | at
-    uint32_t id;
-    bool operator<(const Candidate &other) const { // the best is the largest
-      return order > other.order;
-    }
-  };
+template <typename Queue> void Bpe::mergeMany(std::vector<uint32_t> &symbols, Queue queue) const {
   constexpr uint32_t none = ~uint32_t(0);
   auto count = static_cast<uint32_t>(symbols.size());
   // Of each symbol: its neighbours, and what it and the next become.
   std::vector<uint32_t> next(count), previous(count), results(count, none);
-  std::vector<Candidate> candidates;
-  auto look = [&](uint32_t at) -> std::optional<Candidate> {
-    const Merge *merge = find(symbols[at], symbols[next[at]]);
-    results[at] = merge ? merge->id : none;
-    return merge ? std::optional(Candidate{uint64_t(merge->rank) << 32 | at, merge->id})
-                 : std::nullopt;
-  };
   for (uint32_t i = 0; i < count; ++i) {
     next[i] = i + 1 < count ? i + 1 : none;
     previous[i] = i - 1; // none for the first
   }
+  auto look = [&](uint32_t at) {
+    const Merge *merge = find(symbols[at], symbols[next[at]]);
+    results[at] = merge ? merge->id : none;
+    if (merge)
+      queue.push({merge->rank, at, merge->id});
+  };
   for (uint32_t i = 0; i + 1 < count; ++i)
-    if (auto candidate = look(i))
-      candidates.push_back(*candidate);
-  std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(candidates));
+    look(i);
   constexpr uint32_t gone = none - 1; // next of a symbol that was merged into the one before
   while (!queue.empty()) {
-    auto [order, id] = queue.top();
-    queue.pop();
-    auto at = static_cast<uint32_t>(order);
-    uint32_t right = next[at];
-    if (right >= gone || results[at] != id) // the pair is another one by now
+    MergeCandidate candidate = queue.pop();
+    uint32_t at = candidate.at, right = next[at];
+    if (right >= gone || results[at] != candidate.id) // the pair is another one by now
       continue;
-    symbols[at] = id;
+    symbols[at] = candidate.id;
     next[at] = next[right];
     if (next[right] != none)
       previous[next[right]] = at;
     next[right] = gone;
     if (previous[at] != none)
-      if (auto candidate = look(previous[at]))
-        queue.push(*candidate);
+      look(previous[at]);
     if (next[at] != none)
-      if (auto candidate = look(at))
-        queue.push(*candidate);
+      look(at);
   }
   uint32_t kept = 0;
   for (uint32_t i = 0; i != none; i = next[i])

@@ -46,10 +46,11 @@ private:
   bool character(std::string_view text, size_t begin, size_t end, std::vector<uint32_t> &out,
                  bool &pendingUnknown) const;
   void mergeFew(std::vector<uint32_t> &symbols) const;
-  void mergeMany(std::vector<uint32_t> &symbols) const;
+  template <typename Queue> void mergeMany(std::vector<uint32_t> &symbols, Queue queue) const;
 
   std::vector<Merge> merges; // a power of two of slots
   size_t mergeCount = 0;
+  uint32_t ranks = 0;       // all are below
   bool crossesMark = false; // some pair has U+2581 behind another character
   bool cutAtMark = false;
   bool bytes = false, allBytes = false;

@@ -6,8 +6,13 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
+
 namespace transformer::runtime {
 namespace {
+
+constexpr size_t leastSteps = 10'000'000; // PCRE2's own limit
+constexpr size_t stepsPerByte = 32;
 
 const char *reasonOf(int problem, char (&buffer)[256]) {
   if (pcre2_get_error_message(problem, reinterpret_cast<PCRE2_UCHAR *>(buffer), sizeof(buffer)) < 0)
@@ -55,6 +60,9 @@ Regex::Regex(const std::string &where, const std::string &pattern) : where(where
 
 bool Regex::find(std::string_view text, size_t from, size_t &begin, size_t &end) const {
   static thread_local Searcher searcher;
+  // What is not quadratic takes a few steps a byte.
+  size_t steps = std::min<size_t>(leastSteps + stepsPerByte * text.size(), UINT32_MAX);
+  pcre2_set_match_limit(searcher.context, static_cast<uint32_t>(steps));
   int found =
       pcre2_match(static_cast<pcre2_code *>(code.get()), reinterpret_cast<PCRE2_SPTR>(text.data()),
                   text.size(), from, PCRE2_NO_UTF_CHECK, searcher.data, searcher.context);

@@ -182,7 +182,8 @@ void TokenizerReader::readLlama(const SentencePieceFile &file, TokenizerConfig &
   if (prefix)
     space.prepend = fields.boolean("legacy", false) ? Metaspace::Always : Metaspace::First;
   result.preTokenizer.steps = {space};
-  result.decoder = Decoder{{Replace{std::string(spaceMark), std::nullopt, " "}, JoinBytes{}, Fuse{}}};
+  result.decoder =
+      Decoder{{Replace{std::string(spaceMark), std::nullopt, " "}, JoinBytes{}, Fuse{}}};
   if (prefix)
     result.decoder->steps.push_back(StripCharacter{U' ', 1, 0});
   addTokens(file, config, {});

@@ -1,6 +1,9 @@
 #include "runtime/text/Bpe.h"
+#include "runtime/text/MergeQueue.h"
 
 #include <gtest/gtest.h>
+
+#include <random>
 
 using namespace transformer::runtime;
 using Ids = std::vector<int64_t>;
@@ -35,10 +38,38 @@ TEST(Bpe, MergesTheFirstLearntThenTheLeftmost) {
 TEST(Bpe, LongWordsAsShortOnes) {
   Bpe bpe = model({"a", "b", "aa", "aaaa", "ab"}, {{"a", "a"}, {"aa", "aa"}, {"a", "b"}});
   bpe.finish(false);
-  Ids expected(250, 3);
-  expected.push_back(2);
-  expected.push_back(4);
-  EXPECT_EQ(encode(bpe, std::string(1003, 'a') + "b"), expected);
+  for (size_t quads : {5u, 250u, 2500u}) { // looking at all, a heap, lists
+    Ids expected(quads, 3);
+    expected.push_back(2);
+    expected.push_back(4);
+    EXPECT_EQ(encode(bpe, std::string(4 * quads + 3, 'a') + "b"), expected);
+  }
+}
+
+// Candidates come up at any time: of later ranks, of the one that is being merged, and before it.
+TEST(Bpe, ListsOfCandidatesAsAHeap) {
+  std::mt19937 random(1);
+  MergeHeap heap;
+  MergeLists lists(200);
+  auto push = [&](uint32_t rank) {
+    MergeCandidate candidate{rank, static_cast<uint32_t>(random() % 1000), rank + 7};
+    heap.push(candidate);
+    lists.push(candidate);
+  };
+  for (int i = 0; i < 500; ++i)
+    push(random() % 200);
+  int popped = 0;
+  for (; !heap.empty(); ++popped) {
+    ASSERT_FALSE(lists.empty());
+    MergeCandidate expected = heap.pop(), found = lists.pop();
+    EXPECT_EQ(found.order(), expected.order());
+    EXPECT_EQ(found.id, expected.id);
+    if (popped < 1000)
+      for (uint32_t count = random() % 3; count > 0; --count)
+        push(random() % 200);
+  }
+  EXPECT_TRUE(lists.empty());
+  EXPECT_GT(popped, 1000);
 }
 
 // Looking at all pairs for each merge would take minutes.

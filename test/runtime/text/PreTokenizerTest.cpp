@@ -86,6 +86,13 @@ TEST(PreTokenizer, RegularExpressionsOfOniguruma) {
   expectContains(errorOf([&] { split("[a", ""); }), {"without ]"});
 }
 
+// PCRE2 stops after ten million steps unless told otherwise.
+TEST(PreTokenizer, ALongRunOfSpacesByARegularExpression) {
+  std::string text(12'000'000, ' ');
+  Split split{"", Regex("t", R"(\s*[\r\n]+|\s+(?!\S)|\s+)"), {}};
+  EXPECT_EQ(pieces(split, text), Texts{text});
+}
+
 TEST(PreTokenizer, SpacesAsMarks) {
   EXPECT_EQ(pieces(Metaspace{"\u2581"}, "a  b"), (Texts{"\u2581a", "\u2581", "\u2581b"}));
   EXPECT_EQ(pieces(Metaspace{"\u2581", Metaspace::Never, false}, "a b"), (Texts{"a\u2581b"}));
