@@ -6,15 +6,15 @@ The time of a token behind the first is that of all of them less that of one, ov
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from harness.checkpoints import checkpoint, model_cache
-from harness.measure import Options, note
+from harness.measure import Options, contestants_of, note, runs_of
 from harness.processes import Failure, Ours, Peer, compile_program, run_json
 
-REPEAT = 3  # runs of a round, unless --repeat says another number
 FLOAT32 = "f32"  # of --weights-dtype; the only one that peers are asked for
 
 
@@ -29,7 +29,7 @@ class OurGenerator:
         program = cache / f"{options.isa.file_name('program')}-{form}"
         compile_program(options.compiler, folder, program, options.isa, "--weights-dtype", form)
         self.command, self.threads = [program, "bench", "--weights", folder], threads
-        self.repeat = options.repeat or REPEAT
+        self.repeat = runs_of(options)
 
     def times(self, prompt: int, new: int) -> tuple[float, float]:
         shape = ["--lengths", prompt, "--new-tokens", new, "--threads", self.threads, "--repeat", self.repeat, "--json"]
@@ -45,7 +45,7 @@ class PeerGenerator:
 
     def __init__(self, name: str, folder: Path, cache: Path, threads: int, options: Options) -> None:
         self.peer = Peer(f"{name}-generator", folder, cache, threads, options.isa)
-        self.repeat = options.repeat or REPEAT
+        self.repeat = runs_of(options)
 
     def times(self, prompt: int, new: int) -> tuple[float, float]:
         ms = []
@@ -60,17 +60,10 @@ class PeerGenerator:
         self.peer.close()
 
 
-def contestants(run: dict, threads: int, options: Options, gaps: dict[str, str]) -> dict:
+def makers(run: dict, threads: int, options: Options) -> dict:
     folder, cache = checkpoint(run["model"], options.cache), model_cache(run["model"], options.cache)
-    makers = {our_name(form): lambda form=form: OurGenerator(folder, cache, form, threads, options) for form in run["weights"]}
-    makers |= {name: lambda name=name: PeerGenerator(name, folder, cache, threads, options) for name in run["peers"]}
-    found = {}
-    for name, make in makers.items():
-        try:
-            found[name] = make()
-        except Failure as failure:
-            gaps[name] = str(failure)
-    return found
+    ours = {our_name(form): partial(OurGenerator, folder, cache, form, threads, options) for form in run["weights"]}
+    return ours | {name: partial(PeerGenerator, name, folder, cache, threads, options) for name in run["peers"]}
 
 
 def measure_generation(run: dict, all_threads: list[int], options: Options) -> dict:
@@ -79,17 +72,15 @@ def measure_generation(run: dict, all_threads: list[int], options: Options) -> d
     result = {"model": run["model"], "isa": options.isa.name, "prompt": prompt, "new_tokens": new, "rows": []}
     for threads in all_threads:
         gaps: dict[str, str] = {}
-        generators = contestants(run, threads, options, gaps)
-        rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in generators}
-        for _ in range(options.rounds):
-            for name, generator in generators.items():
-                try:
-                    if name not in gaps:
-                        rounds[name].append(generator.times(prompt, new))
-                except Failure as failure:
-                    gaps[name] = str(failure)
-        for generator in generators.values():
-            generator.close()
+        rounds: dict[str, list[tuple[float, float]]] = {}
+        with contestants_of(makers(run, threads, options), f"{run['model']}, {threads} threads", gaps) as generators:
+            for _ in range(options.rounds):
+                for name, generator in generators.items():
+                    try:
+                        if name not in gaps:
+                            rounds.setdefault(name, []).append(generator.times(prompt, new))
+                    except Failure as failure:
+                        gaps[name] = str(failure)
         medians = {name: [statistics.median(ms) for ms in zip(*times)] for name, times in rounds.items() if name not in gaps}
         for part, name in enumerate((f"prompt of {prompt}", f"a token behind it, of {new}")):
             ms = {contestant: times[part] for contestant, times in medians.items()}

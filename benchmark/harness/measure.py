@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +38,29 @@ def note(text: str) -> None:
 
 def repeats(options: Options, seconds: float) -> int:
     return options.repeat or max(1, min(200, round(options.seconds / max(seconds, 1e-4))))
+
+
+def runs_of(options: Options) -> int:
+    """Runs a round of what takes long."""
+    return options.repeat or 3
+
+
+@contextmanager
+def contestants_of(makers: dict[str, Callable], title: str, gaps: dict[str, str]) -> Iterator[dict]:
+    """What each maker makes, closed at the end; a failure becomes a gap."""
+    found = {}
+    try:
+        for name, make in makers.items():
+            note(f"{title}: starting {name}")
+            try:
+                found[name] = make()
+            except Failure as failure:
+                gaps[name] = str(failure)
+                note(f"  left out: {failure}")
+        yield found
+    finally:
+        for contestant in found.values():
+            contestant.close()
 
 
 def start(name: str, run: dict, threads: int, options: Options):
@@ -106,16 +132,10 @@ def summarize(row: dict, encoder: Encoder, lengths: list[int], limits) -> None:
 
 def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, options: Options) -> list[dict]:
     """All shapes of a model with one number of threads; the processes live through all of them."""
-    title, contestants, gaps, rows = f"{run['model']}, {threads} threads", {}, {}, []
+    title, gaps, rows = f"{run['model']}, {threads} threads", {}, []
     encoder = Encoder.of(checkpoint(run["model"], options.cache))
-    try:
-        for name in [Ours.name, *run["peers"]]:
-            note(f"{title}: starting {name}")
-            try:
-                contestants[name] = start(name, run, threads, options)
-            except Failure as failure:
-                gaps[name] = str(failure)
-                note(f"  left out: {failure}")
+    makers = {name: partial(start, name, run, threads, options) for name in [Ours.name, *run["peers"]]}
+    with contestants_of(makers, title, gaps) as contestants:
         for shape in shapes:
             lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
             disturbed = machine.measure(threads, options.isa).is_disturbed()
@@ -132,9 +152,6 @@ def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, 
                 note(f"  gap: {name}: {gap}")
             if row["disturbed"]:
                 note("  warning: the machine's peak was lower than before: something else runs")
-    finally:
-        for contestant in contestants.values():
-            contestant.close()
     for row, shape in zip(rows, shapes):  # the limits may have been measured better since
         lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
         summarize(row, encoder, lengths, machine.limits[threads, options.isa.name])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from harness.checkpoints import checkpoint, model_cache
-from harness.measure import Options, note
+from harness.measure import Options, contestants_of, note, runs_of
 from harness.processes import Failure, Ours, Peer, compile_program, run_json
-
-REPEAT = 3  # runs of a round, unless --repeat says another number
 
 
 class OurTranslator:
@@ -46,17 +45,10 @@ class PeerTranslator:
             raise Failure(f"{tokens.shape} tokens, expected {(batch['rows'], new)}")
 
 
-def contestants(run: dict, threads: int, options: Options, gaps: dict[str, str]) -> dict:
+def makers(run: dict, threads: int, options: Options) -> dict:
     folder, cache = checkpoint(run["model"], options.cache), model_cache(run["model"], options.cache)
-    makers = {Ours.name: lambda: OurTranslator(folder, cache, threads, options)}
-    makers |= {name: lambda name=name: PeerTranslator(name, folder, cache, threads, options) for name in run["peers"]}
-    found = {}
-    for name, make in makers.items():
-        try:
-            found[name] = make()
-        except Failure as failure:
-            gaps[name] = str(failure)
-    return found
+    peers = {name: partial(PeerTranslator, name, folder, cache, threads, options) for name in run["peers"]}
+    return {Ours.name: partial(OurTranslator, folder, cache, threads, options)} | peers
 
 
 def rounds_of(translators: dict, batch: dict, source: int, new: int, options: Options, gaps: dict[str, str]) -> dict[str, list[float]]:
@@ -70,7 +62,7 @@ def rounds_of(translators: dict, batch: dict, source: int, new: int, options: Op
                 if turn == 0:
                     translator.prepare(batch, source, new)
                 else:
-                    rounds[name].append(translator.median_ms(options.repeat or REPEAT))
+                    rounds[name].append(translator.median_ms(runs_of(options)))
             except Failure as failure:
                 gaps[name] = str(failure)
     return {name: ms for name, ms in rounds.items() if name not in gaps}
@@ -83,16 +75,13 @@ def measure_translation(run: dict, all_threads: list[int], options: Options) -> 
     result = {"model": run["model"], "isa": options.isa.name, "source": source, "new_tokens": new, "rows": []}
     for threads in all_threads:
         missing: dict[str, str] = {}
-        translators = contestants(run, threads, options, missing)
-        try:
+        title = f"{run['model']}, {threads} threads"
+        with contestants_of(makers(run, threads, options), title, missing) as translators:
             for name, batch in wanted["batches"].items():
                 gaps = dict(missing)
                 rounds = rounds_of(translators, batch, source, new, options, gaps)
                 ms = {who: statistics.median(times) for who, times in rounds.items()}
                 shape = f"{name}, {source} tokens to {new}"
                 result["rows"].append({"shape": shape, "threads": threads, "ms": ms, "rounds_ms": rounds, "gaps": gaps})
-                note(f"{run['model']}, {shape}, {threads} threads: " + ", ".join(f"{who} {t:.0f} ms" for who, t in ms.items()))
-        finally:
-            for translator in translators.values():
-                translator.close()
+                note(f"{title}, {shape}: " + ", ".join(f"{who} {t:.0f} ms" for who, t in ms.items()))
     return result

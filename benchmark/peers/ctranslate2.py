@@ -3,28 +3,35 @@
 import os
 
 
-def converted_model(setup):
+def converted(setup, converter_of):
+    """The converted model, once; `converter_of` makes the converter of a checkpoint."""
     path = setup.cache / "ctranslate2"
     if not path.exists():
+        partial = str(path) + ".partial"
+        converter_of(str(setup.checkpoint)).convert(partial, force=True)
+        os.rename(partial, path)
+    return str(path)
+
+
+def converted_model(setup):
+    def converter_of(checkpoint):
         import ctranslate2.converters
         import transformers
 
         # The converter asks for a field that transformers 5 dropped with the other kinds of it.
         if not hasattr(transformers.BertConfig(), "position_embedding_type"):
             transformers.BertConfig.position_embedding_type = "absolute"
-        partial = str(path) + ".partial"
-        ctranslate2.converters.TransformersConverter(str(setup.checkpoint)).convert(partial, force=True)
-        os.rename(partial, path)
-    return path
+        return ctranslate2.converters.TransformersConverter(checkpoint)
+
+    return converted(setup, converter_of)
 
 
 def load(setup):
     import ctranslate2
     import numpy
 
-    model = str(converted_model(setup))
     threads = {"inter_threads": 1, "intra_threads": setup.threads}
-    encoder = ctranslate2.Encoder(model, device="cpu", compute_type="float32", **threads)
+    encoder = ctranslate2.Encoder(converted_model(setup), device="cpu", compute_type="float32", **threads)
 
     def prepare(inputs):
         # The views do not own the arrays.

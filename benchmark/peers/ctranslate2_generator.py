@@ -8,7 +8,7 @@ def load(setup):
     import numpy
 
     threads = {"inter_threads": 1, "intra_threads": setup.threads}
-    generator = ctranslate2.Generator(str(converted_model(setup)), device="cpu", compute_type="float32", **threads)
+    generator = ctranslate2.Generator(converted_model(setup), device="cpu", compute_type="float32", **threads)
 
     def prepare(inputs):
         count = int(inputs["new_tokens"])

@@ -1,17 +1,16 @@
 """CTranslate2's encoder-decoder, greedy or with beams; from made-up tokens so many new ones."""
 
 import json
-import os
+from pathlib import Path
+
+from peers.ctranslate2 import converted
 
 
-def converted(setup):
-    """The model, with a word for each token: the converter wants a vocabulary, and is asked in words."""
-    path = setup.cache / "ctranslate2"
-    if path.exists():
-        return path
+def converter_of(checkpoint):
+    """A converter with a word for each token: it wants a vocabulary, and is asked in words."""
     from ctranslate2.converters import TransformersConverter
 
-    config = json.loads((setup.checkpoint / "config.json").read_text())
+    config = json.loads((Path(checkpoint) / "config.json").read_text())
     named = {config["pad_token_id"]: "<pad>", config["eos_token_id"]: "</s>"}
     words = [named.get(i, f"w{i}") for i in range(config["vocab_size"])]
 
@@ -31,10 +30,7 @@ def converted(setup):
         def load_tokenizer(self, *_, **__):
             return Words()
 
-    partial = str(path) + ".partial"
-    Converter(str(setup.checkpoint)).convert(partial, force=True)
-    os.rename(partial, path)
-    return path
+    return Converter(checkpoint)
 
 
 def load(setup):
@@ -42,7 +38,7 @@ def load(setup):
     import numpy
 
     threads = {"inter_threads": 1, "intra_threads": setup.threads}
-    translator = ctranslate2.Translator(str(converted(setup)), device="cpu", compute_type="float32", **threads)
+    translator = ctranslate2.Translator(converted(setup, converter_of), device="cpu", compute_type="float32", **threads)
 
     def prepare(inputs):
         rows, length, new, beams = (int(inputs[name]) for name in ("rows", "length", "new_tokens", "beams"))
