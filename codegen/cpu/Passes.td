@@ -156,9 +156,10 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     the first two row tiles fetch half of what follows in memory each (the
     panel's next block of k, or the next panel), a cache line at a time, so that
     the stream from memory is even; the first alone where weights are so narrow that
-    an iteration reads no more than a line. Steps of Winograd's inner product, whose tiles
-    are tall and may be alone, and words of 4-bit weights fetch as much as they read,
-    a distance ahead. A tile of fewer rows is left alone; its own reads already take all the bandwidth.
+    an iteration reads no more than a line. Steps of Winograd's inner product fetch as much
+    as they read, a distance ahead, where tiles are one vector wide, so tall that they may be
+    alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of the next
+    panel, smaller the more of them there are. A tile of fewer rows is left alone; its own reads already take all the bandwidth.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

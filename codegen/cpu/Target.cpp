@@ -26,8 +26,8 @@ struct Facts {
   std::vector<std::string> required;
   int64_t vectorLanes = 8, vectorRegisters = 16;
   int64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10;
-  bool fma = true, winograd = false;
-  int64_t winogradLeastK = 128;
+  bool fma = true;
+  int64_t winogradVectors = 0, winogradLeastK = 128;
 };
 
 /// Everything that follows from what the CPU has (true) and lacks. What no
@@ -62,9 +62,11 @@ void readCaches(Facts &facts) {
     facts.l2Bytes = bytes;
 }
 
-/// CPUs that issue as many additions beside their multiply-adds and on which
-/// linear layers were measured faster for it.
-bool hasAddPipes(StringRef cpu) { return cpu == "znver4"; }
+/// Of CPUs that issue as many additions beside their multiply-adds and on which
+/// linear layers were measured faster for it. A tile of one vector reads x from
+/// memory in three of four operations; Zen 5, which does four a cycle where Zen 4
+/// does two, loads no more than two vectors meanwhile.
+int64_t winogradVectorsOf(StringRef cpu) { return cpu == "znver4" ? 1 : cpu == "znver5" ? 2 : 0; }
 
 /// Every AArch64 CPU that Linux runs programs on has NEON.
 void setAArch64(Facts &facts, const llvm::Triple &host) {
@@ -135,19 +137,21 @@ llvm::Expected<cpu::TargetAttr> mlir::transformer::cpuTarget(MLIRContext *contex
     facts.winogradLeastK = 1;
   if (arch == "aarch64" || (arch == "native" && host.isAArch64())) {
     setAArch64(facts, host);
-    facts.winograd = winograd.value_or(false);
+    facts.winogradVectors = winograd.value_or(false);
   } else {
     if (llvm::Error error = setX86(facts, host, arch))
       return error;
     StringRef pipes = native ? llvm::sys::getHostCPUName() : StringRef(facts.cpu);
-    facts.winograd = winograd.value_or(facts.vectorRegisters >= 32 && hasAddPipes(pipes));
+    int64_t vectors = facts.vectorRegisters >= 32 ? winogradVectorsOf(pipes) : 0;
+    if (winograd.value_or(vectors > 0))
+      facts.winogradVectors = std::max<int64_t>(vectors, 1);
   }
   llvm::SmallVector<StringRef> required(facts.required.begin(), facts.required.end());
   context->getOrLoadDialect<cpu::CpuDialect>();
   return cpu::TargetAttr::get(context, name, arch, facts.triple, facts.cpu, facts.features,
                               Builder(context).getStrArrayAttr(required), facts.vectorLanes,
                               facts.vectorRegisters, facts.l1Bytes, facts.l2Bytes, /*lineBytes=*/64,
-                              facts.fma, facts.winograd, facts.winogradLeastK, /*unroll=*/4,
+                              facts.fma, facts.winogradVectors, facts.winogradLeastK, /*unroll=*/4,
                               /*prefetchBytes=*/16 << 10, /*taskBytes=*/32 << 10,
                               /*taskRows=*/16);
 }

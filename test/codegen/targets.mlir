@@ -18,6 +18,8 @@
 // RUN: %{asm} && %{check}=AVX512 && %{loops}=LOOPS-8x2
 // REDEFINE: %{arch} = znver4
 // RUN: %{asm} && %{check}=WINOGRAD && %{print-loops} --check-prefix=LOOPS-16x1
+// REDEFINE: %{arch} = znver5
+// RUN: %{asm} && %{check}=WIDE && %{loops}=LOOPS-WIDE
 // REDEFINE: %{arch} = znver4/no-winograd
 // RUN: %{asm} && %{check}=AVX512 && %{loops}=LOOPS-8x2
 // REDEFINE: %{arch} = aarch64
@@ -32,10 +34,15 @@
 // WINOGRAD: vfmadd231ps {{-?[0-9]+}}({{.*}}){1to16}, %zmm
 // WINOGRAD: vsubps {{-?[0-9]+}}({{.*}}){1to16}, %zmm
 // WINOGRAD: vfnmadd{{.*}} %zmm
+// In two vectors a row x comes into a register.
+// WIDE-NOT: {1to16}, %zmm
+// WIDE: vbroadcastss {{.*}}%zmm
+// WIDE: vaddps {{.*}}%zmm
 // NEON: fmla v{{[0-9]+}}.4s, v{{[0-9]+}}.4s, v{{[0-9]+}}.s[0]
 // LOOPS-4x2: forward.task{{[0-9]+}}: 32 multiply-adds, {{1[0-6]}} vector registers, 0 spills
 // LOOPS-6x2: forward.task{{[0-9]+}}: 48 multiply-adds, {{1[3-6]}} vector registers, 0 spills
 // LOOPS-8x2: forward.task{{[0-9]+}}: 64 multiply-adds, {{1[8-9]|2[0-9]}} vector registers, 0 spills
+// LOOPS-WIDE: forward.task{{[0-9]+}}: 64 multiply-adds, {{2[0-9]|3[0-2]}} vector registers, 0 spills
 // Sixteen rows, four multiply-adds a step each; of 192 operations up to three go by the stack.
 // LOOPS-16x1: forward.task{{[0-9]+}}: 64 multiply-adds, {{2[0-9]|3[0-2]}} vector registers, {{[0-6]}} spills
 

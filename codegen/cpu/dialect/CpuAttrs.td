@@ -27,7 +27,7 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     | `l1_bytes`, `l2_bytes` | of a core: data cache, second-level cache |
     | `line_bytes` | of a cache line |
     | `fma` | a multiply and an add are one instruction |
-    | `winograd` | Winograd's inner product pays: additions have pipes beside the multiply-adds, and there are registers for it |
+    | `winograd_vectors` | vectors in a row of the tile of Winograd's inner product, which pays where additions have pipes beside the multiply-adds; 0: it does not |
     | `winograd_least_k` | from so many inputs K on; shorter sums are one block of a pair's or a product's additions either way, of which those of pairs round more |
     | `unroll` | a loop over single k: enough to hide the loop's own cost |
     | `prefetch_bytes` | how far ahead a tall tile fetches its panel |
@@ -37,7 +37,7 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
   let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$arch, StringRefParameter<>:$triple,
                         StringRefParameter<>:$cpu, StringRefParameter<>:$features, "::mlir::ArrayAttr":$required,
                         "int64_t":$vector_lanes, "int64_t":$vector_registers, "int64_t":$l1_bytes,
-                        "int64_t":$l2_bytes, "int64_t":$line_bytes, "bool":$fma, "bool":$winograd,
+                        "int64_t":$l2_bytes, "int64_t":$line_bytes, "bool":$fma, "int64_t":$winograd_vectors,
                         "int64_t":$winograd_least_k, "int64_t":$unroll, "int64_t":$prefetch_bytes,
                         "int64_t":$task_bytes, "int64_t":$task_rows);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -276,7 +276,7 @@ struct EstimateSquaresPass : mlir::transformer::impl::EstimateSquaresBase<Estima
     cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.getWinograd()) // nobody asks
+    if (!target.getWinogradVectors()) // nobody asks
       return;
     Estimator estimator(getOperation());
     SmallVector<linalg::MatmulOp> products;

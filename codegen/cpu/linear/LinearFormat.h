@@ -51,6 +51,11 @@ struct LinearTerm {
 /// Rows that go through several panels at once.
 struct FewRowsTile {
   int64_t rows, panels;
+
+  /// As many rows as fill half of the registers with sums.
+  static FewRowsTile of(cpu::TargetAttr target, int64_t panels, int64_t vectorsOfPanel) {
+    return {target.getVectorRegisters() / (2 * panels * vectorsOfPanel), panels};
+  }
 };
 
 class LinearFormat {

@@ -13,10 +13,9 @@ public:
   int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
   int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
   /// A row alone waits for memory: four streams bring more than one, eight no more than four.
-  /// Without FMA products take registers, too. Rows as many as fill half of them with sums.
+  /// Without FMA products take registers, too.
   FewRowsTile fewRowsTile(cpu::TargetAttr target) const override {
-    int64_t panels = target.getFma() ? 4 : 2;
-    return {target.getVectorRegisters() / (2 * panels * target.tileVectors()), panels};
+    return FewRowsTile::of(target, target.getFma() ? 4 : 2, target.tileVectors());
   }
   int64_t products() const override { return 1; }
   int64_t sumSteps() const override { return 256; }

@@ -28,6 +28,12 @@ constexpr int64_t kTilesPerPanel = 2;
 /// Of the register tile whose sums `loop` carries.
 int64_t rowsOf(scf::ForOp loop) { return loop.getNumResults() / linearMark(loop).getPanels(); }
 
+/// The loop over all k of the tile.
+scf::ForOp throughK(scf::ForOp loop) {
+  auto parent = dyn_cast<scf::ForOp>(loop->getParentOp());
+  return parent && isPart(parent, LinearPart::Blocks) ? parent : loop;
+}
+
 /// The first read of the panel in a loop over k: [panel, k, 0] or, with several
 /// products a step, [panel, step, product, 0]; of a group's words, [panel, group, word, 0].
 vector::TransferReadOp panelRead(scf::ForOp loop, int64_t rank) {
@@ -57,10 +63,7 @@ int64_t bytesOfRow(vector::TransferReadOp panel) {
 /// over its own k: the panel's next block, or, behind its end, the first block
 /// of the next panel.
 void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
-  scf::ForOp all = loop; // through all k of the tile
-  if (auto parent = dyn_cast<scf::ForOp>(loop->getParentOp()))
-    if (isPart(parent, LinearPart::Blocks))
-      all = parent;
+  scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   vector::TransferReadOp read = panelRead(loop, 3);
   auto step = getConstantIntValue(loop.getStep());
@@ -100,10 +103,7 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
 /// A step of several products fetches as much as it reads, a short way ahead in
 /// memory, where panels follow each other: tiles are tall, so there may be just
 /// one a panel. What later tiles fetch is there already.
-void fetchAhead(scf::ForOp loop, cpu::TargetAttr target) {
-  vector::TransferReadOp read = panelRead(loop, 4);
-  if (!read || rowsOf(loop) < kFewestRows)
-    return;
+void fetchAhead(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr target) {
   int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
   int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).products(); // that go with this read
   ImplicitLocOpBuilder b(loop.getLoc(), read);
@@ -123,6 +123,56 @@ void fetchAhead(scf::ForOp loop, cpu::TargetAttr target) {
   }
 }
 
+/// Tiles of such steps that are less tall share the next panel: each fetches, in a loop a step, as
+/// many lines as make up the panel with the other tiles, all of it where there is one. All at once
+/// in front of a block of steps most would be dropped.
+void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr target) {
+  scf::ForOp all = throughK(loop);
+  auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
+  if (!rows)
+    return;
+  int64_t rowBytes = bytesOfRow(read), columns = read.getVectorType().getNumElements();
+  int64_t line = target.getLineBytes() * columns / rowBytes; // elements of
+  int64_t step = formatOf(loop).products() * columns, panel = linearMark(loop).getSteps() * step;
+  ImplicitLocOpBuilder b(loop.getLoc(), rows);
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+  Value height = arith::SubIOp::create(b, rows.getUpperBound(), rows.getLowerBound());
+  Value tiles = arith::CeilDivUIOp::create(b, height, rows.getStep());
+  Value lines = arith::CeilDivUIOp::create(b, constant(step / line), tiles);
+  Value share = arith::MulIOp::create(b, lines, constant(line)); // elements a step
+  Value ofTile = arith::MulIOp::create(b, share, constant(linearMark(loop).getSteps()));
+  Value last = arith::SubIOp::create(b, constant(2 * panel), ofTile);
+  b.setInsertionPoint(all);
+  Value above = arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound());
+  Value tile = arith::DivUIOp::create(b, above, rows.getStep());
+  Value first = arith::AddIOp::create(b, arith::MulIOp::create(b, tile, ofTile), constant(panel));
+  first = arith::MinUIOp::create(b, first, last); // tiles may be more than shares
+  b.setInsertionPoint(read);
+  Value from = arith::MulIOp::create(b, loop.getInductionVar(), share);
+  from = arith::AddIOp::create(b, from, first);
+  SmallVector<Value> at(read.getIndices());
+  at[1] = at[2] = constant(0);
+  scf::ForOp::create(b, constant(0), lines, constant(1), ValueRange{},
+                     [&](OpBuilder &nested, Location loc, Value i, ValueRange) {
+                       ImplicitLocOpBuilder body(loc, nested);
+                       Value ahead = arith::MulIOp::create(body, i, constant(line));
+                       at[3] = arith::AddIOp::create(body, from, ahead);
+                       fetchLine(body, read, at);
+                       scf::YieldOp::create(body);
+                     });
+}
+
+void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
+  const LinearFormat &format = formatOf(loop);
+  if (format.products() == 1)
+    return fetchShare(loop, target);
+  vector::TransferReadOp read = panelRead(loop, 4);
+  if (!read || rowsOf(loop) < kFewestRows)
+    return;
+  bool isTall = read.getVectorType().getNumElements() == target.getVectorLanes();
+  isTall || format.words() ? fetchAhead(loop, read, target) : fetchStepShare(loop, read, target);
+}
+
 struct PrefetchPanelsPass : mlir::transformer::impl::PrefetchPanelsBase<PrefetchPanelsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -131,7 +181,7 @@ struct PrefetchPanelsPass : mlir::transformer::impl::PrefetchPanelsBase<Prefetch
       return signalPassFailure();
     getOperation().walk([&](scf::ForOp loop) {
       if (isPart(loop, LinearPart::Loop))
-        formatOf(loop).products() == 1 ? fetchShare(loop, target) : fetchAhead(loop, target);
+        fetchPanels(loop, target);
     });
   }
 };

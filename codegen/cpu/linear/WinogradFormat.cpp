@@ -31,14 +31,23 @@ Value addProduct(ImplicitLocOpBuilder &b, Factors x, Factors w, Value sum) {
 struct WinogradFormat : LinearFormat {
   StringRef name() const override { return "winograd"; }
   bool fits(cpu::TargetAttr target, int64_t k) const override {
-    return target.getWinograd() && k >= target.getWinogradLeastK();
+    return target.getWinogradVectors() && k >= target.getWinogradLeastK();
   }
 
-  // One vector wide: x is then added from memory, once a row, and takes no register.
+  // One vector wide: x is added from memory, once a row, and takes no register.
   int64_t tileRows(cpu::TargetAttr target) const override {
-    return target.getVectorRegisters() >= 32 ? 16 : 8;
+    int64_t sums = target.getVectorRegisters() >= 32 ? 16 : 8;
+    return sums / target.getWinogradVectors();
   }
-  int64_t tileColumns(cpu::TargetAttr target) const override { return target.getVectorLanes(); }
+  int64_t tileColumns(cpu::TargetAttr target) const override {
+    return target.getVectorLanes() * target.getWinogradVectors();
+  }
+
+  FewRowsTile fewRowsTile(cpu::TargetAttr target) const override {
+    constexpr int64_t streams = 4; // as multiply-adds
+    int64_t vectors = target.getWinogradVectors();
+    return vectors > 1 ? FewRowsTile::of(target, streams, vectors) : FewRowsTile{1, 1};
+  }
 
   int64_t products() const override { return winograd::kStep; }
   ArrayRef<LinearTerm> terms() const override {
