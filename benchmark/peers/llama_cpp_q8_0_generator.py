@@ -1,0 +1,7 @@
+"""llama.cpp with weights in 8 bits, blocks of 32."""
+
+from functools import partial
+
+from peers.llama_cpp_generator import load as load_as
+
+load = partial(load_as, form="Q8_0")
