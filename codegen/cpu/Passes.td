@@ -159,7 +159,8 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     an iteration reads no more than a line. Steps of Winograd's inner product fetch as much
     as they read, a distance ahead, where tiles are one vector wide, so tall that they may be
     alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of the next
-    panel, smaller the more of them there are. A tile of fewer rows is left alone; its own reads already take all the bandwidth.
+    panel, smaller the more of them there are. Tiles of fewer rows, which go through several panels at once, fetch the panels behind those
+    where weights have 8 bits or less; others are left alone: their own reads take all the bandwidth.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

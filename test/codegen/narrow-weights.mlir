@@ -29,9 +29,13 @@
 // TILE: -> (vector<6x1x16xf32>) {
 // TILE: arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
 
-// A row of a panel is half a cache line: four k fetch one for the tile that shares the panel.
+// A row of a panel is half a cache line. Few rows fetch both lines of four k, of the panels behind the
+// four that they read; of many rows, which share a panel, a tile fetches one.
 // FETCH-LABEL: @bf16(
-// FETCH-COUNT-1: memref.prefetch
+// FETCH-COUNT-8: memref.prefetch %{{.*}}[%c{{[4-7]}}, %{{.*}}, %c{{0|32}}]
+// FETCH-NOT: memref.prefetch
+// FETCH: } else {
+// FETCH: memref.prefetch
 func.func @bf16(%x: tensor<?x40xf32>, %w: tensor<70x40xf32>) -> tensor<?x70xf32> {
   %q = transformer.quantize_weight bf16 %w out_in : tensor<70x40xf32>
   %0 = transformer.linear %x, %q out_in : tensor<?x40xf32>, tensor<70x40xf32> -> tensor<?x70xf32>
@@ -71,8 +75,11 @@ func.func @int8(%x: tensor<?x40xf32>, %w: tensor<40x64xf32>, %b: tensor<64xf32>)
 // CHECK: %[[P:.*]] = transformer_cpu.pack_weight out_in ins(%[[W]]) scales(%[[S]]) {{.*}} -> tensor<4x2x4x16xi32>
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]
 // CHECK-SAME: %[[S]], %[[P]] : {{.*}} {transformer_cpu.linear = #transformer_cpu.linear<contraction, "int4">}
-// A word's line is fetched outside of the loop over its weights.
+// A word's line is fetched outside of the loop over its weights; few rows fetch those of two panels.
 // FETCH-LABEL: @int4(
+// FETCH-COUNT-2: memref.prefetch
+// FETCH-NOT: memref.prefetch
+// FETCH: } else {
 // FETCH: memref.prefetch
 // FETCH-NOT: memref.prefetch
 // FETCH: scf.for %{{.*}} = %c0 to %c7

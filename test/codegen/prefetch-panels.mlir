@@ -57,6 +57,46 @@ func.func @one_row(%w: memref<3x64x16xf32>, %p: index, %m: index) {
   return
 }
 
+// One row and two panels of 8-bit weights, 16 columns: four k are a line of each panel, fetched of
+// the panels two further on. Of float32 they are left alone.
+// CHECK-LABEL: func.func @narrow_panels
+// CHECK-SAME: %[[W:[^ ]*]]: memref<8x128x16xi8>, %[[P:[^ ]*]]: index, %[[Q:[^ ]*]]: index
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c128 step %c4
+// CHECK: %[[P2:.*]] = arith.addi %[[P]], %c2
+// CHECK: memref.prefetch %[[W]][%[[P2]], %[[K]], %c0], read, locality<2>, data
+// CHECK: vector.transfer_read %[[W]][%[[P]], %[[K]], %c0]
+// CHECK: %[[Q2:.*]] = arith.addi %[[Q]], %c2
+// CHECK: memref.prefetch %[[W]][%[[Q2]], %[[K]], %c0], read, locality<2>, data
+// CHECK: vector.transfer_read %[[W]][%[[Q]], %[[K]], %c0]
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @narrow_panels(%w: memref<8x128x16xi8>, %p: index, %q: index, %f: memref<8x128x16xf32>) -> (vector<16xi8>, vector<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c128 = arith.constant 128 : index
+  %z = arith.constant 0 : i8
+  %zf = arith.constant 0.0 : f32
+  %v = arith.constant dense<0> : vector<16xi8>
+  %vf = arith.constant dense<0.0> : vector<16xf32>
+  %r:2 = scf.for %k = %c0 to %c128 step %c4 iter_args(%a = %v, %b = %v) -> (vector<16xi8>, vector<16xi8>) {
+    %x = vector.transfer_read %w[%p, %k, %c0], %z {in_bounds = [true]} : memref<8x128x16xi8>, vector<16xi8>
+    %y = vector.transfer_read %w[%q, %k, %c0], %z {in_bounds = [true]} : memref<8x128x16xi8>, vector<16xi8>
+    %s = arith.addi %a, %x : vector<16xi8>
+    %t = arith.addi %b, %y : vector<16xi8>
+    scf.yield %s, %t : vector<16xi8>, vector<16xi8>
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "int8", steps = 128, panels = 2>}
+  %g:2 = scf.for %k = %c0 to %c128 step %c4 iter_args(%a = %vf, %b = %vf) -> (vector<16xf32>, vector<16xf32>) {
+    %x = vector.transfer_read %f[%p, %k, %c0], %zf {in_bounds = [true]} : memref<8x128x16xf32>, vector<16xf32>
+    %y = vector.transfer_read %f[%q, %k, %c0], %zf {in_bounds = [true]} : memref<8x128x16xf32>, vector<16xf32>
+    %s = arith.addf %a, %x : vector<16xf32>
+    %t = arith.addf %b, %y : vector<16xf32>
+    scf.yield %s, %t : vector<16xf32>, vector<16xf32>
+  } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 128, panels = 2>}
+  %u = arith.addi %r#0, %r#1 : vector<16xi8>
+  %h = arith.addf %g#0, %g#1 : vector<16xf32>
+  return %u, %h : vector<16xi8>, vector<16xf32>
+}
+
 // Six products a step, two vectors wide: tile t of as many as there are fetches part t of the next
 // panel (128 x 6 x 16 elements behind), as many lines of 16 elements in each step.
 // CHECK-LABEL: func.func @wide_steps

@@ -8,6 +8,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_PREFETCHPANELS
@@ -34,13 +35,19 @@ scf::ForOp throughK(scf::ForOp loop) {
   return parent && isPart(parent, LinearPart::Blocks) ? parent : loop;
 }
 
+/// Whether a panel is read: what else there is has fewer dimensions.
+bool isPanel(vector::TransferReadOp read, const LinearFormat &format) {
+  auto type = dyn_cast<MemRefType>(read.getBase().getType());
+  return type && type.getRank() == (format.products() == 1 ? 3 : 4);
+}
+
 /// The first read of the panel in a loop over k: [panel, k, 0] or, with several
 /// products a step, [panel, step, product, 0]; of a group's words, [panel, group, word, 0].
-vector::TransferReadOp panelRead(scf::ForOp loop, int64_t rank) {
+vector::TransferReadOp panelRead(scf::ForOp loop) {
+  const LinearFormat &format = formatOf(loop);
   vector::TransferReadOp found;
   loop.walk([&](vector::TransferReadOp read) {
-    auto type = dyn_cast<MemRefType>(read.getBase().getType());
-    if (!type || type.getRank() != rank)
+    if (!isPanel(read, format))
       return WalkResult::advance();
     found = read;
     return WalkResult::interrupt();
@@ -65,7 +72,7 @@ int64_t bytesOfRow(vector::TransferReadOp panel) {
 void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
-  vector::TransferReadOp read = panelRead(loop, 3);
+  vector::TransferReadOp read = panelRead(loop);
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !read || !step || rowsOf(loop) < kFewestRows)
     return;
@@ -162,12 +169,42 @@ void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAtt
                      });
 }
 
+/// Few rows go through several panels at once: of each is fetched what is read of it, as many
+/// panels further on. Weights of a byte or less make streams so short that the hardware follows
+/// them late; it follows longer ones, and fetching those here only costs.
+void fetchNextPanels(scf::ForOp loop, cpu::TargetAttr target) {
+  const LinearFormat &format = formatOf(loop);
+  int64_t rows = format.words() ? 1 : *getConstantIntValue(loop.getStep()) * format.products();
+  llvm::MapVector<Value, vector::TransferReadOp> first; // of each panel
+  loop.walk([&](vector::TransferReadOp read) {
+    if (isPanel(read, format))
+      first.insert({read.getIndices().front(), read});
+  });
+  for (vector::TransferReadOp read : llvm::make_second_range(first)) {
+    int64_t columns = read.getVectorType().getNumElements(), bytes = bytesOfRow(read);
+    ImplicitLocOpBuilder b(loop.getLoc(), read);
+    SmallVector<Value> at(read.getIndices());
+    Value panels = arith::ConstantIndexOp::create(b, linearMark(loop).getPanels());
+    at[0] = arith::AddIOp::create(b, at[0], panels);
+    for (int64_t byte = 0; byte < rows * bytes; byte += target.getLineBytes()) {
+      at.back() = arith::ConstantIndexOp::create(b, byte * columns / bytes);
+      fetchLine(b, read, at);
+    }
+  }
+}
+
 void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
+  vector::TransferReadOp read = panelRead(loop);
+  if (!read)
+    return;
+  int64_t k = linearMark(loop).getSteps() * format.products();
+  int64_t bytesOfK = format.columnBytes(k) * read.getVectorType().getNumElements() / k;
+  if (linearMark(loop).getPanels() > 1 && bytesOfK < target.getLineBytes())
+    return fetchNextPanels(loop, target);
   if (format.products() == 1)
     return fetchShare(loop, target);
-  vector::TransferReadOp read = panelRead(loop, 4);
-  if (!read || rowsOf(loop) < kFewestRows)
+  if (rowsOf(loop) < kFewestRows)
     return;
   bool isTall = read.getVectorType().getNumElements() == target.getVectorLanes();
   isTall || format.words() ? fetchAhead(loop, read, target) : fetchStepShare(loop, read, target);
