@@ -97,43 +97,45 @@ func.func @narrow_panels(%w: memref<8x128x16xi8>, %p: index, %q: index, %f: memr
   return %u, %h : vector<16xi8>, vector<16xf32>
 }
 
-// Six products a step, two vectors wide: tile t of as many as there are fetches part t of the next
-// panel (128 x 6 x 16 elements behind), as many lines of 16 elements in each step.
+// Six products a step, two vectors wide, a block of 64 of 128 steps: tile t of as many as there are
+// fetches part t of the next block (64 x 6 x 16 elements behind), as many lines of 16 elements in each
+// step.
 // CHECK-LABEL: func.func @wide_steps
-// CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x6x16xf32>, %[[P:[^ ]*]]: index, %[[ROWS:[^ ]*]]: index
+// CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x6x16xf32>, %[[P:[^ ]*]]: index, %[[ROWS:[^ ]*]]: index, %[[BEGIN:[^ ]*]]: index, %[[END:[^ ]*]]: index)
 // CHECK: %[[TILES:.*]] = arith.ceildivui %[[ROWS]], %c4
 // CHECK: %[[LINES:.*]] = arith.ceildivui %c6, %[[TILES]]
 // CHECK: %[[SHARE:.*]] = arith.muli %[[LINES]], %c16
-// CHECK: %[[PART:.*]] = arith.muli %[[LINES]], %c2048
-// CHECK: %[[LAST:.*]] = arith.subi %c24576, %[[PART]]
+// CHECK: %[[PART:.*]] = arith.muli %[[LINES]], %c1024
+// CHECK: %[[LAST:.*]] = arith.subi %c12288, %[[PART]]
 // CHECK: scf.for %[[M:[^ ]*]] = %c0 to %[[ROWS]] step %c4
 // CHECK: %[[TILE:.*]] = arith.divui %[[M]], %c4
 // CHECK: %[[OWN:.*]] = arith.muli %[[TILE]], %[[PART]]
-// CHECK: %[[BEHIND:.*]] = arith.addi %[[OWN]], %c12288
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[OWN]], %c6144
 // CHECK: %[[FIRST:.*]] = arith.minui %[[BEHIND]], %[[LAST]]
-// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c128
-// CHECK: %[[DONE:.*]] = arith.muli %[[K]], %[[SHARE]]
-// CHECK: %[[FROM:.*]] = arith.addi %[[DONE]], %[[FIRST]]
+// CHECK: scf.for %[[K:[^ ]*]] = %[[BEGIN]] to %[[END]]
+// CHECK: %[[DONE:.*]] = arith.subi %[[K]], %[[BEGIN]]
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[DONE]], %[[SHARE]]
+// CHECK: %[[FROM:.*]] = arith.addi %[[BEFORE]], %[[FIRST]]
+// CHECK: %[[START:.*]] = arith.subi %[[K]], %[[DONE]]
 // CHECK: scf.for %[[I:[^ ]*]] = %c0 to %[[LINES]]
 // CHECK: %[[LINE:.*]] = arith.muli %[[I]], %c16
 // CHECK: %[[AT:.*]] = arith.addi %[[FROM]], %[[LINE]]
-// CHECK: memref.prefetch %[[W]][%[[P]], %c0, %c0, %[[AT]]], read, locality<2>, data
+// CHECK: memref.prefetch %[[W]][%[[P]], %[[START]], %c0, %[[AT]]], read, locality<2>, data
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.transfer_read
-func.func @wide_steps(%w: memref<3x128x6x16xf32>, %p: index, %m: index) {
+func.func @wide_steps(%w: memref<3x128x6x16xf32>, %p: index, %m: index, %begin: index, %end: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  %c128 = arith.constant 128 : index
   %z = arith.constant 0.0 : f32
   %v = arith.constant dense<0.0> : vector<16xf32>
   scf.for %i = %c0 to %m step %c4 {
-    %r:4 = scf.for %k = %c0 to %c128 step %c1 iter_args(%a = %v, %b = %v, %c = %v, %d = %v)
+    %r:4 = scf.for %k = %begin to %end step %c1 iter_args(%a = %v, %b = %v, %c = %v, %d = %v)
         -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
       %x = vector.transfer_read %w[%p, %k, %c0, %c0], %z {in_bounds = [true]} : memref<3x128x6x16xf32>, vector<16xf32>
       %s = arith.addf %a, %x : vector<16xf32>
       scf.yield %s, %b, %c, %d : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
-    } {transformer_cpu.linear = #transformer_cpu.linear<loop, "winograd", steps = 128>}
+    } {transformer_cpu.linear = #transformer_cpu.linear<loop, "winograd", steps = 64>}
   }
   return
 }

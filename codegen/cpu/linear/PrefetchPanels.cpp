@@ -130,9 +130,9 @@ void fetchAhead(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr ta
   }
 }
 
-/// Tiles of such steps that are less tall share the next panel: each fetches, in a loop a step, as
-/// many lines as make up the panel with the other tiles, all of it where there is one. All at once
-/// in front of a block of steps most would be dropped.
+/// Tiles of such steps that are less tall share what comes after this block of k: each fetches, in
+/// a loop a step, as many lines as make it up with the other tiles, all of it where there is one
+/// tile. All at once in front of some steps most would be dropped.
 void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
@@ -155,10 +155,11 @@ void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAtt
   Value first = arith::AddIOp::create(b, arith::MulIOp::create(b, tile, ofTile), constant(panel));
   first = arith::MinUIOp::create(b, first, last); // tiles may be more than shares
   b.setInsertionPoint(read);
-  Value from = arith::MulIOp::create(b, loop.getInductionVar(), share);
-  from = arith::AddIOp::create(b, from, first);
+  Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
+  Value from = arith::AddIOp::create(b, arith::MulIOp::create(b, done, share), first);
   SmallVector<Value> at(read.getIndices());
-  at[1] = at[2] = constant(0);
+  at[1] = arith::SubIOp::create(b, at[1], done);
+  at[2] = constant(0);
   scf::ForOp::create(b, constant(0), lines, constant(1), ValueRange{},
                      [&](OpBuilder &nested, Location loc, Value i, ValueRange) {
                        ImplicitLocOpBuilder body(loc, nested);
