@@ -176,29 +176,35 @@ void Parameters::checkUnchanged() const {
     packed->checkUnchanged();
 }
 
-/// The largest first: while one is made, its source is there, too, and that is the peak if it is
-/// the last. Those that are made of others stay behind them.
+/// The largest first, each behind those that it is made of: while one is made, its source is there,
+/// too, and that is the peak if it is the last.
 std::vector<size_t> Parameters::orderOfPreparing() const {
   const std::vector<PreparedInfo> &items = module->description().prepared;
-  std::vector<size_t> order(items.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  auto others = std::stable_partition(order.begin(), order.end(), [&](size_t i) {
-    return std::ranges::all_of(items[i].sources,
-                               [&](size_t source) { return source < bound.size(); });
-  });
-  std::stable_sort(order.begin(), others,
+  std::vector<size_t> bySize(items.size()), order;
+  std::iota(bySize.begin(), bySize.end(), size_t(0));
+  std::stable_sort(bySize.begin(), bySize.end(),
                    [&](size_t a, size_t b) { return bytesOf(items[a]) > bytesOf(items[b]); });
+  std::vector<bool> taken(items.size());
+  auto take = [&](auto &self, size_t i) -> void {
+    if (taken[i])
+      return;
+    taken[i] = true;
+    for (size_t source : items[i].sources)
+      if (source >= bound.size())
+        self(self, source - bound.size());
+    order.push_back(i);
+  };
+  for (size_t i : bySize)
+    take(take, i);
   return order;
 }
 
 void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   const Description &description = module->description();
-  std::vector<size_t> order = orderOfPreparing();
   size_t total = 0;
-  offsets.resize(order.size());
-  for (size_t i : order) {
-    offsets[i] = total;
-    if (__builtin_add_overflow(total, alignUp(bytesOf(description.prepared[i])), &total))
+  for (const PreparedInfo &item : description.prepared) { // in the order in which calls read them
+    offsets.push_back(total);
+    if (__builtin_add_overflow(total, alignUp(bytesOf(item)), &total))
       fail("{}: prepared tensors are too large", module->path());
   }
   if (total == 0 && description.prepared.empty())
@@ -209,7 +215,7 @@ void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
       return;
   }
   preparedMemory = AlignedBuffer(total);
-  runPrepare(arena, order);
+  runPrepare(arena);
   if (!packed)
     return;
   weights.checkUnchanged(); // or the file would hold what no weights file has held
@@ -223,11 +229,11 @@ void Parameters::prepareAll(Arena &arena, const std::string &packedWeights) {
   }
 }
 
-void Parameters::runPrepare(Arena &arena, std::span<const size_t> order) {
+void Parameters::runPrepare(Arena &arena) {
   const Description &description = module->description();
   PageWork work;
-  size_t touched = 0;
-  for (size_t i : order) {
+  std::vector<bool> touched((preparedMemory.size() + hugePage - 1) / hugePage);
+  for (size_t i : orderOfPreparing()) {
     const PreparedInfo &item = description.prepared[i];
     std::vector<const void *> sources;
     for (size_t source : item.sources)
@@ -237,10 +243,13 @@ void Parameters::runPrepare(Arena &arena, std::span<const size_t> order) {
     tr_tensor result = tensorAt(preparedMemory.data() + offsets[i], item.shape);
     // A huge page that two threads write to first is filled with zeros by both.
     size_t end = offsets[i] + alignUp(bytesOf(item));
-    if (end > touched) {
-      size_t next = std::min(preparedMemory.size(), (end + hugePage - 1) / hugePage * hugePage);
-      work.touch({preparedMemory.data() + touched, next - touched});
-      touched = next;
+    for (size_t page = offsets[i] / hugePage; page * hugePage < end; ++page) {
+      if (touched[page])
+        continue;
+      touched[page] = true;
+      size_t begin = page * hugePage;
+      work.touch(
+          {preparedMemory.data() + begin, std::min(hugePage, preparedMemory.size() - begin)});
     }
     work.run();
     const tr_function &function = module->functions()[item.function];

@@ -51,7 +51,7 @@ private:
   void finishUse(size_t index, PageWork &work);
   std::vector<size_t> orderOfPreparing() const;
   void prepareAll(Arena &arena, const std::string &packedWeights);
-  void runPrepare(Arena &arena, std::span<const size_t> order);
+  void runPrepare(Arena &arena);
 
   const Module *module;
   Checkpoint weights;
