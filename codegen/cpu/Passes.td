@@ -158,9 +158,10 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     the stream from memory is even; the first alone where weights are so narrow that
     an iteration reads no more than a line. Steps of Winograd's inner product fetch as much
     as they read, a distance ahead, where tiles are one vector wide, so tall that they may be
-    alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of the next
-    panel, smaller the more of them there are. Tiles of fewer rows, which go through several panels at once, fetch the panels behind those
-    where weights have 8 bits or less; others are left alone: their own reads take all the bandwidth.
+    alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of what comes
+    after their block of k, smaller the more of them there are. Tiles of fewer rows, which go
+    through several panels at once, fetch the panels behind those where k of a panel are less
+    than a line; others are left alone: their own reads take all the bandwidth.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

@@ -15,7 +15,7 @@ namespace transformer::runtime {
 namespace {
 
 /// Its number changes with what a file of the same text would hold.
-constexpr std::string_view firstLine = "transformer-mlir packed weights 3\n";
+constexpr std::string_view firstLine = "transformer-mlir packed weights 4\n";
 
 /// Without the version.
 constexpr std::string_view magic = firstLine.substr(0, firstLine.size() - 2);

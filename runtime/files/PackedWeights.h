@@ -4,7 +4,7 @@
 // next start, which maps it. The file begins with a text of a few lines that
 // says what it was made from:
 //
-//   transformer-mlir packed weights 3
+//   transformer-mlir packed weights 4
 //   program 4f0c..., prepared tensors of 342482944 bytes at 2097152
 //   weights of 437951328 bytes, modified 1763722300123456789, header 77d1...
 //

@@ -9,7 +9,7 @@ from bad_suite import Suite, unwritable
 from harness import Outcome, execute, make_raw, read_raw, why_not_clean_error
 
 WRITTEN = "packed weights written"
-HEAD = b"transformer-mlir packed weights 3\n"
+HEAD = b"transformer-mlir packed weights 4\n"
 
 
 def run(suite: Suite, folder: Path, packed: Path, weights: Path | None = None) -> tuple[Outcome, bytes | None]:
