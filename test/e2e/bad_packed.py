@@ -61,7 +61,7 @@ def check_damaged(suite: Suite) -> None:
         check(f"truncated to {name}", content[:size], f"it had {size} bytes")
     check("truncated by one byte", content[:-1], f"it had {len(content) - 1} bytes")
     check("of a terabyte", content, f"it had {2**40} bytes", 2**40)
-    check("another version", content.replace(HEAD, HEAD.replace(b"3", b"2"), 1), "another version")
+    check("another version", content.replace(HEAD, HEAD.replace(b"4", b"3"), 1), "another version")
     check("another program", content.replace(b"program ", b"program f", 1), "another program")
     check("other weights", content.replace(b"modified 1", b"modified 2", 1), "other weights")
     check("all zeros behind its name", content[:32] + bytes(len(content) - 32), "another version")
