@@ -58,11 +58,26 @@ mlir::transformer::writeOutput(const std::string &name,
 
 llvm::Expected<TemporaryFile> TemporaryFile::create(llvm::StringRef prefix,
                                                     llvm::StringRef suffix) {
-  llvm::SmallString<128> path;
-  if (std::error_code code = fs::createTemporaryFile(prefix, suffix, path))
-    return createStringError("cannot write a temporary file (" + path + "): " + code.message());
-  llvm::sys::RemoveFileOnSignal(path);
-  return TemporaryFile(path);
+  llvm::SmallString<128> model, path;
+  path::system_temp_directory(/*erasedOnReboot=*/true, model);
+  path::append(model, prefix + "-%%%%%%%%%%%%." + suffix);
+  std::error_code code;
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    fs::createUniquePath(model, path, /*MakeAbsolute=*/false);
+    llvm::sys::RemoveFileOnSignal(path); // before there is a file, or a signal between leaves it
+    int descriptor = -1;
+    code = fs::openFileForReadWrite(path, descriptor, fs::CD_CreateNew, fs::OF_None,
+                                    fs::owner_read | fs::owner_write);
+    if (!code) {
+      fs::file_t handle = fs::convertFDToNativeFile(descriptor);
+      (void)fs::closeFile(handle); // empty: nothing can be lost
+      return TemporaryFile(path);
+    }
+    llvm::sys::DontRemoveFileOnSignal(path);
+    if (code != std::errc::file_exists)
+      break;
+  }
+  return createStringError("cannot write a temporary file (" + path + "): " + code.message());
 }
 
 TemporaryFile::~TemporaryFile() {
