@@ -1,4 +1,4 @@
-//===- QuantizeOps.cpp - weights in narrow formats ------------------------===//
+//===- QuantizeOps.cpp - weights and rows in narrow formats ---------------===//
 #include "dialect/QuantizeOps.h"
 #include "mlir/IR/Builders.h"
 

@@ -1,4 +1,4 @@
-//===- QuantizeOps.h - weights in narrow formats --------------------------===//
+//===- QuantizeOps.h - weights and rows in narrow formats -----------------===//
 #ifndef DIALECT_QUANTIZEOPS_H
 #define DIALECT_QUANTIZEOPS_H
 
@@ -11,7 +11,7 @@
 
 namespace mlir::transformer {
 
-/// Inputs of a linear layer that share a scale in the format `int4`.
+/// Inputs of a linear layer that share a scale in the format `int4`, and features of a row.
 inline constexpr int64_t weightGroup = 32;
 
 } // namespace mlir::transformer

@@ -1,4 +1,4 @@
-//===- QuantizeOps.td - weights in narrow formats -----------------------*- tablegen -*-===//
+//===- QuantizeOps.td - weights and rows in narrow formats --------------*- tablegen -*-===//
 
 #ifndef DIALECT_QUANTIZEOPS_TD
 #define DIALECT_QUANTIZEOPS_TD
@@ -40,6 +40,32 @@ def Transformer_QuantizeWeightOp : Transformer_Op<"quantize_weight", [Pure, Tran
                        Transformer_WeightLayoutAttr:$layout);
   let results = (outs Transformer_Matrix:$result);
   let assemblyFormat = "$format $weight $layout attr-dict `:` type($weight)";
+}
+
+def Transformer_QuantizeRowsOp : Transformer_Op<"quantize_rows", [Pure, Transformer_CostOpInterface,
+    AllTypesMatch<["x", "result"]>]> {
+  let summary = "rows rounded to integers of 8 bits, a scale for each 32 features";
+  let description = [{
+    The values, in f32, that a linear layer multiplies when it reads its rows as
+    integers. Each row and 32 features of it (the last group may be shorter) by
+    themselves, in float32 arithmetic, with `m = max abs(x)` over the group:
+
+    `s = m / 127`, `q = round(x (127 / m))`, value `s q`.
+
+    `round` is to nearest, ties to even; where `127 / m` is not finite, m being 0 or
+    nearly, q is 0. A group with a NaN or an infinity is NaN.
+
+    Shapes: x and result `[T, K]`.
+
+    ```mlir
+    %q = transformer.quantize_rows %x : tensor<?x768xf32>
+    ```
+    Source: ggml's q8_0 with a float32 scale; dynamic quantisation of activations
+    (Dettmers et al. 2022, section 2.1), per group instead of per row.
+  }];
+  let arguments = (ins Transformer_Rows:$x);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 #endif // DIALECT_QUANTIZEOPS_TD

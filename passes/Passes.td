@@ -262,6 +262,10 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     Left alone: linears whose weight is a `quantize_weight` already; composites (run
     `transformer-expand-composites` first); everything with the format `f32`.
 
+    With `activations=int8` the rows of a linear whose weight is in `int8` or `int4`,
+    by this pass or before, go through `quantize_rows`: one that several linears
+    share once.
+
     Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged
     weights are rounded as each of them would be.
 
@@ -273,7 +277,8 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     %y = transformer.linear %x, %q out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
     ```
   }];
-  let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, int8 or int4">];
+  let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, int8 or int4">,
+                 Option<"activations", "activations", "std::string", "\"f32\"", "f32 or, with int8 or int4, int8">];
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 

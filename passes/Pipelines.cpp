@@ -1,5 +1,6 @@
 //===- Pipelines.cpp - named pipelines on the dialect ---------------------===//
 #include "passes/Pipelines.h"
+#include "dialect/QuantizeOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -12,7 +13,19 @@ namespace mlir::transformer::generated {
 #include "passes/Passes.h.inc"
 } // namespace mlir::transformer::generated
 
-void transformer::buildFusionPipeline(OpPassManager &manager, StringRef weightsDtype) {
+llvm::Error transformer::LinearDtypes::check() const {
+  if (areRounded() && !symbolizeWeightFormat(weights))
+    return llvm::createStringError("--weights-dtype " + weights +
+                                   ": expected f32, bf16, int8 or int4");
+  if (activations != "f32" && activations != "int8")
+    return llvm::createStringError("--activations-dtype " + activations + ": expected f32 or int8");
+  if (activations == "int8" && weights != "int8" && weights != "int4")
+    return llvm::createStringError(
+        "--activations-dtype int8: expected --weights-dtype int8 or int4, found " + weights);
+  return llvm::Error::success();
+}
+
+void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes) {
   manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
   manager.addPass(createCanonicalizerPass());
@@ -21,8 +34,9 @@ void transformer::buildFusionPipeline(OpPassManager &manager, StringRef weightsD
   manager.addNestedPass<func::FuncOp>(createMergeQkvPass());
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
-  if (weightsDtype != "f32")
-    manager.addNestedPass<func::FuncOp>(createQuantizeWeightsPass({weightsDtype.str()}));
+  if (dtypes.areRounded())
+    manager.addNestedPass<func::FuncOp>(
+        createQuantizeWeightsPass({dtypes.weights, dtypes.activations}));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

@@ -2,7 +2,8 @@
 #ifndef PASSES_PIPELINES_H
 #define PASSES_PIPELINES_H
 
-#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -10,10 +11,19 @@ class OpPassManager;
 
 namespace mlir::transformer {
 
+/// The numbers that linear layers multiply, by the names of the command line; f32: as they are.
+struct LinearDtypes {
+  std::string weights = "f32";     // bf16, int8, int4
+  std::string activations = "f32"; // int8, with weights of int8 or int4
+
+  bool areRounded() const { return weights != "f32"; }
+  /// Names the option, what was expected and what was found.
+  llvm::Error check() const;
+};
+
 /// `transformer-fuse`: from a model as written to fused core ops, each distinct
-/// layer once, its linear layers on weights of `weightsDtype` ("f32": as they are). `manager` runs
-/// on a module.
-void buildFusionPipeline(OpPassManager &manager, llvm::StringRef weightsDtype = "f32");
+/// layer once, its linear layers on numbers of `dtypes`. `manager` runs on a module.
+void buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes = {});
 
 /// Registers every pass of passes/ for textual use.
 void registerTransformerPasses();

@@ -1,10 +1,12 @@
-"""What `transformer.quantize_weight` defines, in numpy: the values that a linear layer multiplies by
-when its weight is kept in a narrow format. Weights are [outputs, inputs]."""
+"""What `transformer.quantize_weight` and `quantize_rows` define, in numpy: the values that a linear layer
+multiplies when its weight is kept in a narrow format, and its rows are read as integers. Weights are
+[outputs, inputs], rows [T, inputs]."""
 
 import numpy as np
 
 FORMATS = ("bf16", "int8", "int4")
-GROUP = 32  # inputs that share a scale of int4
+INTEGER_ROWS = ("int8/int8", "int4/int8")  # weights in such a format, and rows of integers
+GROUP = 32  # inputs that share a scale of int4, and features of a row
 
 
 def to_bf16(values: np.ndarray) -> np.ndarray:
@@ -42,3 +44,29 @@ def rounded(weight: np.ndarray, form: str) -> np.ndarray:
     integers, scales = quantize(weight, form)
     repeated = np.repeat(scales, weight.shape[1] if form == "int8" else GROUP, axis=1)[:, : weight.shape[1]]
     return (integers.astype(np.float32) * repeated).astype(np.float32)
+
+
+def options(form: str) -> list[str]:
+    """Of transformer-compile."""
+    weights, _, rows = form.partition("/")
+    return ["--weights-dtype", weights, *(["--activations-dtype", rows] if rows else [])]
+
+
+def quantize_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integers, [T, groups, GROUP] (0 behind the last feature), and their scales, [T, groups]."""
+    rows, width = x.shape
+    groups = -(-width // GROUP)
+    padded = np.zeros((rows, groups * GROUP), np.float32)
+    padded[:, :width] = x
+    grouped = padded.reshape(rows, groups, GROUP)
+    with np.errstate(all="ignore"):
+        most = np.where(np.isfinite(grouped).all(2), np.abs(grouped).max(2), np.float32(np.nan))
+        inverses = np.float32(127) / most
+        quotients = grouped * np.where(np.isfinite(inverses), inverses, np.float32(0))[:, :, None]
+    return np.rint(np.where(np.isfinite(quotients), quotients, 0)).astype(np.int32), most / np.float32(127)
+
+
+def rounded_rows(x: np.ndarray) -> np.ndarray:
+    """The values, float32."""
+    integers, scales = quantize_rows(x)
+    return (integers.astype(np.float32) * scales[:, :, None]).reshape(len(x), integers.shape[1] * GROUP)[:, : x.shape[1]]

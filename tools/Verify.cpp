@@ -61,7 +61,7 @@ public:
 
 private:
   func::FuncOp entry() { return module->lookupSymbol<func::FuncOp>(name); }
-  bool isRounded() const { return options.compile.weightsDtype != "f32"; }
+  bool isRounded() const { return options.compile.dtypes.areRounded(); }
   llvm::Error roundWeights();
   llvm::Error evaluate(reference::Observer *observer);
   void reportRounding(const reference::NamedTensors &found,
@@ -275,9 +275,11 @@ llvm::Error Verifier::search() {
 llvm::Error Verifier::roundWeights() {
   PassManager manager(module->getContext());
   manager.addPass(createExpandCompositesPass());
-  manager.addNestedPass<func::FuncOp>(createQuantizeWeightsPass({options.compile.weightsDtype}));
+  const LinearDtypes &dtypes = options.compile.dtypes;
+  manager.addNestedPass<func::FuncOp>(
+      createQuantizeWeightsPass({dtypes.weights, dtypes.activations}));
   if (failed(manager.run(*module)))
-    return llvm::createStringError("cannot round the weights to " + options.compile.weightsDtype);
+    return llvm::createStringError("cannot round the weights to " + dtypes.weights);
   return llvm::Error::success();
 }
 
@@ -310,7 +312,10 @@ void Verifier::reportRounding(const reference::NamedTensors &found,
           return &inputs[i];
     return nullptr;
   };
-  const std::string &dtype = options.compile.weightsDtype;
+  const LinearDtypes &dtypes = options.compile.dtypes;
+  std::string dtype = dtypes.weights;
+  if (dtypes.activations != "f32")
+    dtype += " and rows of " + dtypes.activations;
   for (auto [i, expected] : llvm::enumerate(exact)) {
     std::string output = entry().getResultAttrOfType<StringAttr>(i, attr::name).str();
     const Tensor &rounded = found.find(output)->second, &floats = unrounded.find(output)->second;
@@ -383,9 +388,9 @@ llvm::Expected<bool> mlir::transformer::verifyProgram(ModuleOp module, const Run
   if (!found)
     return found.takeError();
   std::vector<reference::NamedTensors> unrounded;
-  if (options.compile.weightsDtype != "f32") {
+  if (options.compile.dtypes.areRounded()) {
     CompileOptions plain = options.compile;
-    plain.weightsDtype = "f32";
+    plain.dtypes = {};
     auto floats = data.runCompiled(module, options.entries, plain);
     if (!floats)
       return floats.takeError();

@@ -10,12 +10,12 @@ namespace mlir::transformer {
 struct VerifyOptions {
   std::vector<std::string> entries = {"forward"};
   double bound = 1e-4;    // error of an element over the tensor's largest magnitude
-  CompileOptions compile; // arch, weightsDtype and program count
+  CompileOptions compile; // arch, dtypes and program count
 };
 
 /// Compares the outputs of the compiled program's entries with the reference
 /// interpreter's, on the weights that the program multiplies by: rounded with a
-/// `weightsDtype`, of which the error is then told beside that of float32, and for
+/// `dtypes`, of which the error is then told beside that of float32, and for
 /// a language model the perplexity of the inputs. Where they differ, finds the first layer and op
 /// that do: the entry is compiled again and again with one more output, the value of an op, by
 /// bisection; a call that differs is inlined and searched in turn. Writes a report to `out`;

@@ -33,6 +33,12 @@ static cl::opt<std::string>
                    "output) or int4 (a scale for each 32 inputs of an output); rounded when a "
                    "program starts, multiplied in float32"),
           cl::init("f32"), cl::cat(category));
+static cl::opt<std::string> activations(
+    "activations-dtype",
+    cl::desc(
+        "How linear layers with weights of int8 or int4 read their rows: f32, or int8 (integers "
+        "with a scale for each 32 features of a row, multiplied as such: faster, less exact)"),
+    cl::init("f32"), cl::cat(category));
 static cl::opt<std::string> emit("emit", cl::desc(emitHelp), cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",
                                   cl::desc("Append the checkpoint's weights to the output"),
@@ -55,7 +61,7 @@ int main(int argc, char **argv) {
   if (input.empty() || output.empty())
     return mlir::transformer::printError(
         "expected a model definition and -o OUTPUT; try transformer-compile --help");
-  CompileOptions options{input, output,       target, arch,       mode,   dtype,
+  CompileOptions options{input, output,       target, arch,       mode,   {dtype, activations},
                          emit,  embedWeights, timing, verifyEach, argv[0]};
   if (llvm::Error error = mlir::transformer::compile(options))
     return mlir::transformer::printError(llvm::toString(std::move(error)));

@@ -32,6 +32,10 @@ static cl::opt<std::string> dtype("weights-dtype",
                                   cl::desc("As --weights-dtype of transformer-compile"),
                                   cl::init("f32"), cl::cat(category));
 
+static cl::opt<std::string> activations("activations-dtype",
+                                        cl::desc("As --activations-dtype of transformer-compile"),
+                                        cl::init("f32"), cl::cat(category));
+
 static int fail(const llvm::Twine &message) {
   printError(message.str());
   return 2;
@@ -45,8 +49,9 @@ int main(int argc, char **argv) {
       "differ, 2 something failed.\n";
   if (!parseCommandLine(argc, argv, category, "transformer-verify", overview))
     return 2;
-  if (dtype != "f32" && !symbolizeWeightFormat(dtype))
-    return fail("--weights-dtype " + dtype + ": expected f32, bf16, int8 or int4");
+  LinearDtypes dtypes{dtype, activations};
+  if (llvm::Error error = dtypes.check())
+    return fail(llvm::toString(std::move(error)));
   DialectRegistry registry;
   registerCodegenDialects(registry);
   registerImportDialects(registry);
@@ -72,7 +77,7 @@ int main(int argc, char **argv) {
     options.entries = entries;
   options.bound = bound;
   options.compile.arch = arch;
-  options.compile.weightsDtype = dtype;
+  options.compile.dtypes = dtypes;
   options.compile.program = argv[0];
   llvm::Expected<bool> agree = verifyProgram(*module, *data, options, llvm::outs());
   if (!agree)

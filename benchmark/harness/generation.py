@@ -15,7 +15,13 @@ from harness.checkpoints import checkpoint, model_cache
 from harness.measure import Options, contestants_of, note, runs_of
 from harness.processes import Failure, Ours, Peer, compile_program, run_json
 
-FLOAT32 = "f32"  # of --weights-dtype; the only one that peers are asked for
+FLOAT32 = "f32"  # the only numbers that peers are asked for
+
+
+def dtypes(form: str) -> list[str]:
+    """int4: weights of this; int4/int8: and activations of that."""
+    weights, _, activations = form.partition("/")
+    return ["--weights-dtype", weights, *(["--activations-dtype", activations] if activations else [])]
 
 
 def our_name(form: str) -> str:
@@ -26,8 +32,8 @@ class OurGenerator:
     """A compiled program: a fresh process a round."""
 
     def __init__(self, folder: Path, cache: Path, form: str, threads: int, options: Options) -> None:
-        program = cache / f"{options.isa.file_name('program')}-{form}"
-        compile_program(options.compiler, folder, program, options.isa, "--weights-dtype", form)
+        program = cache / f"{options.isa.file_name('program')}-{form.replace('/', '-')}"
+        compile_program(options.compiler, folder, program, options.isa, *dtypes(form))
         self.command, self.threads = [program, "bench", "--weights", folder], threads
         self.repeat = runs_of(options)
 

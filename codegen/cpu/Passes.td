@@ -144,9 +144,10 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::func::FuncOp">
   let description = [{
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
     loop-carried value of its own, and a loop over single k is unrolled.
-    Permuted transfers become plain ones.
+    Permuted transfers become plain ones, and `dot_bytes` the target's instructions.
   }];
-  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
+  let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect",
+                           "::mlir::LLVM::LLVMDialect"];
 }
 
 def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::FuncOp"> {

@@ -67,13 +67,11 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   };
   if (llvm::Error error = only("mode", options.mode, "inference"))
     return error;
-  if (options.weightsDtype != "f32") {
-    if (!symbolizeWeightFormat(options.weightsDtype))
-      return createStringError("--weights-dtype " + options.weightsDtype +
-                               ": expected f32, bf16, int8 or int4");
-    if (goal.kind->name != "cpu")
-      return only("weights-dtype", options.weightsDtype, "f32");
-  }
+  if (llvm::Error error = options.dtypes.check())
+    return error;
+  if (goal.kind->name != "cpu")
+    if (llvm::Error error = only("weights-dtype", options.dtypes.weights, "f32"))
+      return error;
   StringRef directory = path::parent_path(options.output);
   if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
     return createStringError("-o " + options.output + ": there is no directory " + directory);
@@ -172,7 +170,7 @@ llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &optio
   manager.enableVerifier(options.verifyEach);
 #endif
   for (const Stage &stage : goal.kind->stages.take_front(goal.stages))
-    stage.build(manager, {options.arch, options.weightsDtype});
+    stage.build(manager, {options.arch, options.dtypes});
   DiagnosticText diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return diagnostics.error("compiling " + options.input + " failed");

@@ -2,6 +2,7 @@
 #ifndef CODEGEN_DRIVER_COMPILE_H
 #define CODEGEN_DRIVER_COMPILE_H
 
+#include "passes/Pipelines.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -14,7 +15,7 @@ struct CompileOptions {
   std::string target = "cpu";
   std::string arch; // "": what the target is by itself
   std::string mode = "inference";
-  std::string weightsDtype = "f32";
+  LinearDtypes dtypes;
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;
   bool timing = false;

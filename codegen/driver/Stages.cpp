@@ -25,7 +25,7 @@ using namespace mlir::transformer;
 namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
-  buildFusionPipeline(manager, options.weightsDtype);
+  buildFusionPipeline(manager, options.dtypes);
 }
 
 void buildLinalg(OpPassManager &manager, const StageOptions &) {
@@ -88,6 +88,9 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                            llvm::cl::desc("target, as --arch of transformer-compile")};
   Option<std::string> weightsDtype{*this, "weights-dtype", llvm::cl::init("f32"),
                                    llvm::cl::desc("as --weights-dtype of transformer-compile")};
+  Option<std::string> activationsDtype{
+      *this, "activations-dtype", llvm::cl::init("f32"),
+      llvm::cl::desc("as --activations-dtype of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
@@ -100,7 +103,7 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
   PassPipelineRegistration<PipelineOptions>(
       name, description, [=](OpPassManager &manager, const PipelineOptions &options) {
         std::string arch = options.arch.empty() ? defaultArch.str() : options.arch.getValue();
-        buildStages(manager, stages, {arch, options.weightsDtype.getValue()});
+        buildStages(manager, stages, {arch, {options.weightsDtype, options.activationsDtype}});
       });
 }
 

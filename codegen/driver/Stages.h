@@ -8,6 +8,7 @@
 #define CODEGEN_DRIVER_STAGES_H
 
 #include "mlir/Support/LLVM.h"
+#include "passes/Pipelines.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -23,7 +24,7 @@ namespace mlir::transformer {
 /// What stages ask of the command line, by its names.
 struct StageOptions {
   std::string arch; // "": the target's own
-  std::string weightsDtype = "f32";
+  LinearDtypes dtypes;
 };
 
 /// A stage runs on the result of the one before it.

@@ -70,7 +70,8 @@ struct ConvertCall : OpConversionPattern<func::CallOp> {
 bool staysBehind(Operation *op) {
   if (auto activation = dyn_cast<ActivationOp>(op))
     return !isa<TensorType>(activation.getX().getType());
-  return isa<ParameterOp, PreparedOp, GetParameterOp, SinusoidalTableOp, QuantizeWeightOp>(op);
+  return isa<ParameterOp, PreparedOp, GetParameterOp, SinusoidalTableOp, QuantizeWeightOp,
+             QuantizeRowsOp>(op);
 }
 
 bool isElementwiseOnTensors(Operation *op) {

@@ -39,7 +39,7 @@ void reference::registerEvaluation(DialectRegistry &registry) {
 #define GET_OP_LIST
 #include "dialect/TransformerOps.cpp.inc"
         >(context);
-    attach<QuantizeWeightOp>(context);
+    attach<QuantizeWeightOp, QuantizeRowsOp>(context);
   });
   // Upstream ops that models and prepare functions use.
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {

@@ -56,10 +56,13 @@ Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormA
 Tensor rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm);
 /// What `format` holds of a weight; the definition that every target keeps to.
 Tensor quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout);
+/// `[T, K]`, each row in integers of 8 bits; the definition that every target keeps to.
+Tensor quantizeRows(const Tensor &x);
 double activate(ActivationKind kind, double x);
 Tensor activate(ActivationKind kind, Tensor x);
 LogicalResult evaluate(LinearOp op, Frame &frame);
 LogicalResult evaluate(QuantizeWeightOp op, Frame &frame);
+LogicalResult evaluate(QuantizeRowsOp op, Frame &frame);
 LogicalResult evaluate(SplitOp op, Frame &frame);
 LogicalResult evaluate(LayerNormOp op, Frame &frame);
 LogicalResult evaluate(ResidualLayerNormOp op, Frame &frame);

@@ -1,4 +1,4 @@
-//===- Quantize.cpp - what narrow formats hold of a weight ----------------===//
+//===- Quantize.cpp - what narrow formats hold of weights and rows --------===//
 //
 // In float, as the definition says: which number is nearest depends on how the
 // quotient is rounded.
@@ -49,7 +49,31 @@ void quantize(llvm::ArrayRef<double *> weights, WeightFormat format) {
   }
 }
 
+/// Features that share a scale.
+void quantizeGroup(llvm::MutableArrayRef<double> x) {
+  float most = 0;
+  for (double value : x)
+    most = std::isfinite(static_cast<float>(value))
+               ? std::max(most, std::abs(static_cast<float>(value)))
+               : NAN;
+  float scale = most / 127, inverse = 127 / most;
+  for (double &value : x) {
+    float q = std::isinf(inverse) ? 0 : std::nearbyint(static_cast<float>(value) * inverse);
+    value = q * scale;
+  }
+}
+
 } // namespace
+
+Tensor reference::quantizeRows(const Tensor &x) {
+  Tensor result = x;
+  int64_t width = x.shape[1];
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t first = 0; first < width; first += weightGroup)
+      quantizeGroup(
+          {result.row(t) + first, static_cast<size_t>(std::min(weightGroup, width - first))});
+  return result;
+}
 
 Tensor reference::quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout) {
   Tensor result = weight;
@@ -74,5 +98,10 @@ Tensor reference::quantizeWeight(const Tensor &weight, WeightFormat format, Weig
 LogicalResult reference::evaluate(QuantizeWeightOp op, Frame &frame) {
   frame.set(op.getResult(),
             quantizeWeight(frame.tensor(op.getWeight()), op.getFormat(), op.getLayout()));
+  return success();
+}
+
+LogicalResult reference::evaluate(QuantizeRowsOp op, Frame &frame) {
+  frame.set(op.getResult(), quantizeRows(frame.tensor(op.getX())));
   return success();
 }

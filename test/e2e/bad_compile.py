@@ -230,6 +230,8 @@ def check_compile_options(suite: Suite) -> None:
     check("unknown arch", ["--arch", "no-such-arch"], "arch", "no-such-arch")
     check("unknown emit", ["--emit", "smoke"], "emit", "smoke")
     check("unknown weights-dtype", ["--weights-dtype", "f7"], "weights-dtype", "f7", "f32, bf16, int8 or int4")
+    check("unknown activations-dtype", ["--activations-dtype", "f7"], "activations-dtype", "f7", "f32 or int8")
+    check("activations-dtype of f32 weights", ["--activations-dtype", "int8"], "activations-dtype int8", "int8 or int4", "f32")
     check("weights-dtype of a GPU", ["--weights-dtype", "int8", "--target", "cuda"], "weights-dtype", "int8")
     check("no output given", [], "-o|output")
     check("option without a value", ["--arch"], "arch")

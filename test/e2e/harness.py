@@ -84,7 +84,7 @@ def _kept(compiler: Path, source: Path, suffix: str, options: list[str]) -> Path
     if not folder:
         return None
     words = " ".join(options)
-    for default in ("--arch native", "--weights-dtype f32"):
+    for default in ("--arch native", "--weights-dtype f32", "--activations-dtype f32"):
         words = words.replace(default, "")
     digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {suffix} {words.split()}".encode())
     for file in sorted(source.rglob("*")) if source.is_dir() else [source]:

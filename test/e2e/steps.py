@@ -163,7 +163,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("--arch", help="compile for another CPU, run here")
-    parser.add_argument("--weights-dtype", default="f32", help="what programs are compiled with")
+    for numbers in ("weights", "activations"):
+        parser.add_argument(f"--{numbers}-dtype", default="f32", help="what programs are compiled with")
     parser.add_argument("cases", nargs="+", help="golden cases")
     options = parser.parse_args()
     report = Report()
@@ -174,7 +175,8 @@ def main() -> int:
                 if is_encoder_decoder(case):
                     case = longer(case, Path(scratch) / "checkpoint")
                 arch = ["--arch", options.arch] if options.arch else []
-                compile_program(options.compile, case, program, *arch, "--weights-dtype", options.weights_dtype)
+                dtypes = ["--weights-dtype", options.weights_dtype, "--activations-dtype", options.activations_dtype]
+                compile_program(options.compile, case, program, *arch, *dtypes)
                 reason = problem(case, program, Path(scratch))
             except RuntimeError as error:
                 reason = str(error)

@@ -1,22 +1,33 @@
 // RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8}))' | FileCheck %s
 // RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights))' | FileCheck %s --check-prefix=NONE
 // RUN: not transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=f7}))' 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8 activations=int8}))' | FileCheck %s --check-prefix=ROWS
+// RUN: not transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8 activations=f7}))' 2>&1 | FileCheck %s --check-prefix=ACTIVATIONS
 // RUN: transformer-opt %s --transformer-fuse=weights-dtype=int4 | FileCheck %s --check-prefix=FUSED
 
 // NONE-COUNT-4: transformer.quantize_weight bf16
 // NONE-NOT: transformer.quantize_weight
 // ERROR: error: weight format "f7": expected f32, bf16, int8 or int4
+// ACTIVATIONS: error: activations "f7": expected f32 or int8
 
 // CHECK-LABEL: @linear(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<4x8xf32>
 // CHECK: %[[Q:.*]] = transformer.quantize_weight int8 %[[W]] out_in : tensor<4x8xf32>
 // CHECK: transformer.linear %[[X]], %[[Q]] out_in
+// ROWS-LABEL: @linear(
+// ROWS-SAME: %[[X:[^:]*]]: tensor<?x8xf32>
+// ROWS: %[[R:.*]] = transformer.quantize_rows %[[X]] : tensor<?x8xf32>
+// ROWS: transformer.linear %[[R]], %{{.*}} out_in
 func.func @linear(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) -> tensor<?x4xf32> {
   %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }
 
 // One that is rounded stays as it is, in the whole pipeline too.
+// Rows stay numbers where the weight is bfloat16.
+// ROWS-LABEL: @rounded(
+// ROWS-NOT: quantize_rows
+// ROWS: return
 // CHECK-LABEL: @rounded(
 // CHECK: transformer.quantize_weight bf16
 // CHECK-NOT: transformer.quantize_weight
@@ -40,6 +51,11 @@ func.func @tied(%ids: tensor<?xi64>, %t: tensor<9x8xf32>) -> tensor<?x9xf32> {
 }
 
 // Merged projections are rounded together, whether they were before or are after.
+// ROWS-LABEL: @merged(
+// Rows that several linears read are rounded once.
+// ROWS: %[[R:.*]] = transformer.quantize_rows
+// ROWS-COUNT-3: transformer.linear %[[R]],
+// ROWS-NOT: quantize_rows
 // FUSED-LABEL: @merged(
 // FUSED: %[[W:.*]] = tensor.concat dim(0) %{{.*}}, %{{.*}}, %{{.*}} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<24x8xf32>
 // FUSED: %[[Q:.*]] = transformer.quantize_weight int4 %[[W]] out_in : tensor<24x8xf32>

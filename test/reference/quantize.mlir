@@ -49,3 +49,16 @@ func.func @special(%w: tensor<2x2xf32> {test.value = dense<[[0.0, 0.0], [1.0, 0x
   %q = transformer.quantize_weight int8 %w out_in : tensor<2x2xf32>
   return %q : tensor<2x2xf32>
 }
+
+// A scale of 1 for the group of 32 and one of 0.5 for the feature behind it; 2.5 and -3.5 are ties.
+// CHECK-LABEL: @rows
+// CHECK-NEXT: [2, 33]
+// CHECK-NEXT: {{^}}127 2 -4 1{{( 0)*}} 63.5{{$}}
+// CHECK-NEXT: {{^}}0{{( 0)*}} {{-?}}nan{{$}}
+func.func @rows(%x: tensor<2x4xf32> {test.value = dense<[[127.0, 2.5, -3.5, 1.4], [0.0, 0.0, 0.0, 0.0]]> : tensor<2x4xf32>},
+                %rest: tensor<2x28xf32> {test.value = dense<0.0> : tensor<2x28xf32>},
+                %last: tensor<2x1xf32> {test.value = dense<[[63.5], [0x7F800000]]> : tensor<2x1xf32>}) -> tensor<2x33xf32> {
+  %all = tensor.concat dim(1) %x, %rest, %last : (tensor<2x4xf32>, tensor<2x28xf32>, tensor<2x1xf32>) -> tensor<2x33xf32>
+  %q = transformer.quantize_rows %all : tensor<2x33xf32>
+  return %q : tensor<2x33xf32>
+}

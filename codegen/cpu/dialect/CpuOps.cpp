@@ -1,6 +1,7 @@
 //===- CpuOps.cpp - what the operands of a CPU's ops must be --------------===//
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/linear/Int4.h"
+#include "codegen/cpu/linear/Integers.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/KernelVerify.h"
 #include "llvm/Support/MathExtras.h"
@@ -52,6 +53,11 @@ FailureOr<int64_t> verifyInputs(Operation *op, ValueRange weights, WeightLayout 
 
 } // namespace
 
+bool PackWeightOp::holdsInt4() {
+  auto elementOf = [](Value value) { return cast<ShapedType>(value.getType()).getElementType(); };
+  return elementOf(getOuts()[0]).isInteger(32) && getScales() && elementOf(getScales()).isBF16();
+}
+
 LogicalResult PackWeightOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
@@ -60,13 +66,16 @@ LogicalResult PackWeightOp::verify() {
     return failure();
   auto panels = cast<ShapedType>(getOuts()[0].getType());
   Type element = panels.getElementType();
-  bool isInt8 = element.isInteger(8), isInt4 = element.isInteger(32);
-  if (!element.isF32() && !element.isBF16() && !isInt8 && !isInt4)
+  if (!element.isF32() && !element.isBF16() && !element.isInteger(8) && !element.isInteger(32))
     return emitOpError() << "expected panels of f32, bf16, i8 or i32, found " << panels;
+  bool isInt4 = holdsInt4(), isWords = element.isInteger(32) && !isInt4;
+  bool isInt8 = element.isInteger(8) || isWords;
   SmallVector<int64_t> shape = {kAny, *k, kAny};
   int64_t groups = llvm::divideCeil(*k, weightGroup);
   if (isInt4)
     shape = {kAny, groups, int4::kWords, kAny};
+  else if (isWords)
+    shape = {kAny, groups, integers::kWords, kAny};
   else if (getScales() && element.isF32())
     shape = {kAny, winograd::steps(*k), winograd::kStep, kAny};
   if (failed(verifyBuffer(*this, "panels", getOuts()[0], element, shape)))
@@ -117,6 +126,17 @@ LogicalResult Int4RowsOp::verify() {
   int64_t groups = llvm::divideCeil(*width, weightGroup);
   return verifyBuffer(*this, "words", getOuts()[0], f32(*this),
                       {kAny, groups, int4::kWords, int4::kPlaces});
+}
+
+LogicalResult IntegerRowsOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  int64_t groups = llvm::divideCeil(*width, weightGroup);
+  return verifyBuffer(*this, "words", getOuts()[0], IntegerType::get(getContext(), 32),
+                      {kAny, groups, integers::kPlaces});
 }
 
 LogicalResult EstimatedOp::verify() {

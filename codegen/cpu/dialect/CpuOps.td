@@ -33,11 +33,16 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     |---|---|---|
     | `[P, K, NR]` bf16 | | rounded |
     | `[P, K, NR]` i8 | `[P, 1, NR]` f32, of `weight_scales` | over the scale of its column |
-    | `[P, G, 4, NR]` i32, G = ceil(K / 32) | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
+    | `[P, G, 8, NR]` i32, G = ceil(K / 32) | `[P, 1, NR]` f32 | over the scale of its column, plus 128, in bytes: 32 g + 8 w + 2 i in byte i of word 2 w of group g, 32 g + 8 w + 2 i + 1 in that of word 2 w + 1; 0 behind K |
+    | `[P, G, 4, NR]` i32 | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
   }];
   let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Variadic<Kernel_Buffer>:$outs,
                        Transformer_WeightLayoutAttr:$layout);
   let assemblyFormat = "$layout `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = Kernel_DestinationDeclaration # [{
+    /// Of words in i32: whether their weights have 4 bits.
+    bool holdsInt4();
+  }];
 }
 
 def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {
@@ -63,6 +68,35 @@ def Cpu_Int4RowsOp : Cpu_Op<"int4_rows"> {
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_IntegerRowsOp : Cpu_Op<"integer_rows"> {
+  let summary = "rows as integers of 8 bits";
+  let description = [{
+    What `transformer.quantize_rows` rounds x to, as `dot_bytes` reads it. Of each
+    group of 32 features, 0 behind the last: places 0 to 7 are words of four
+    integers, feature 32 g + 8 w + 2 i in byte i of word 2 w of group g and feature
+    32 g + 8 w + 2 i + 1 in that of word 2 w + 1; place 8 is `-offset` times the sum of the
+    integers, since weights have `offset` added; place 9 holds the bits of the scale,
+    f32. ins: x `[T, K]`; outs: `[T, ceil(K / 32), 10]` i32.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs, I64Attr:$offset);
+  let assemblyFormat = "`offset` $offset `ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_Words : AnyTypeOf<[I32, VectorOfAnyRankOf<[I32]>]>;
+
+def Cpu_DotBytesOp : Op<Cpu_Dialect, "dot_bytes", [Pure, AllTypesMatch<["w", "x", "sum", "result"]>]> {
+  let summary = "sums of products of bytes";
+  let description = [{
+    `sum + w0 x0 + w1 x1 + w2 x2 + w3 x3` of each word, with the bytes of w from 0 to
+    255 (with `nibbles` to 15) and those of x from -128 to 127, modulo 2^32.
+    `transformer-cpu-lower-vectors` makes instructions of it: x86's `vpdpbusd`,
+    `vpmaddubsw` for nibbles and `vpmaddwd`, or arithmetic.
+  }];
+  let arguments = (ins Cpu_Words:$w, Cpu_Words:$x, Cpu_Words:$sum, UnitAttr:$nibbles);
+  let results = (outs Cpu_Words:$result);
+  let assemblyFormat = "(`nibbles` $nibbles^)? $w `,` $x `,` $sum attr-dict `:` type($sum)";
 }
 
 def Cpu_EstimatedOp : Op<Cpu_Dialect, "estimated", [Pure, AllTypesMatch<["x", "result"]>]> {

@@ -11,6 +11,9 @@ const LinearFormat &winogradFormat();
 const LinearFormat &bfloat16Format();
 const LinearFormat &int8Format();
 const LinearFormat &int4Format();
+/// Weights of these formats, rows of integers.
+const LinearFormat &int8IntegerFormat();
+const LinearFormat &int4IntegerFormat();
 
 } // namespace mlir::transformer
 

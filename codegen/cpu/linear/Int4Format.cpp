@@ -58,7 +58,6 @@ struct Int4Format : LinearFormat {
   int64_t products() const override { return weightGroup; }
   int64_t places() const override { return kPlaces; }
   int64_t words() const override { return kWords; }
-  ArrayRef<LinearTerm> terms() const override { return {}; }
   /// It stays where it is in the word: a number of 16^u, which x carries the inverse of. The last
   /// one would be a sign.
   Value weightOfWord(ImplicitLocOpBuilder &b, Value word, OpFoldResult u,

@@ -11,15 +11,18 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
-  static const LinearFormat *formats[] = {&winogradFormat(), &float32Format(), &bfloat16Format(),
-                                          &int8Format(), &int4Format()};
+  static const LinearFormat *formats[] = {
+      &winogradFormat(), &float32Format(),     &bfloat16Format(),   &int8Format(),
+      &int4Format(),     &int8IntegerFormat(), &int4IntegerFormat()};
   return formats;
 }
 
 const LinearFormat &mlir::transformer::linearFormatFor(cpu::TargetAttr target,
                                                        const LinearOperands &operands) {
   return **llvm::find_if(linearFormats(), [&](const LinearFormat *format) {
-    return format->weightFormat() == operands.format && format->fits(target, operands.inputs());
+    return format->weightFormat() == operands.format &&
+           format->readsIntegerRows() == operands.hasIntegerRows &&
+           format->fits(target, operands.inputs());
   });
 }
 
@@ -28,6 +31,19 @@ const LinearFormat *mlir::transformer::linearFormatNamed(StringRef name) {
     if (format->name() == name)
       return format;
   return nullptr;
+}
+
+void LinearFormat::addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
+                           MutableArrayRef<Value> sums) const {
+  for (const LinearTerm &term : terms())
+    for (int64_t p = 0; p < step.panels; ++p) {
+      auto w = llvm::map_to_vector(term.products, [&](int64_t k) { return step.w(p, k); });
+      for (int64_t i = 0; i < step.rows; ++i) {
+        auto x = llvm::map_to_vector(term.products, [&](int64_t k) { return step.x(i, k); });
+        Value &sum = sums[i * step.panels + p];
+        sum = term.add(b, x, w, sum);
+      }
+    }
 }
 
 int64_t LinearOperands::outputs() const {

@@ -11,6 +11,7 @@
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <functional>
 #include <optional>
 
 namespace mlir::transformer {
@@ -23,6 +24,8 @@ struct LinearOperands {
   std::optional<WeightFormat> format;
   /// About the mean squares of x's columns, `[K]`; null where nothing is known.
   Value squares;
+  /// Whether x is rounded to integers.
+  bool hasIntegerRows = false;
 
   int64_t inputs() const { return widthOf(x); }
   int64_t outputs() const;
@@ -48,6 +51,16 @@ struct LinearTerm {
   Value (*add)(ImplicitLocOpBuilder &b, ArrayRef<Value> x, ArrayRef<Value> w, Value sum);
 };
 
+/// A step of a tile, as a format adds it: scalars in a contraction, which has one row and panel,
+/// vectors of a panel's columns where code is emitted.
+struct LinearStep {
+  int64_t rows, panels;
+  Type sum; // of a row and panel
+  std::function<Value(int64_t row, int64_t place)> x;
+  std::function<Value(int64_t panel, int64_t row)> w; // a row of the panel's
+  std::function<Value(int64_t panel)> scale;          // as f32
+};
+
 /// Rows that go through several panels at once.
 struct FewRowsTile {
   int64_t rows, panels;
@@ -65,6 +78,8 @@ public:
   virtual StringRef name() const = 0;
   /// The rounded weights that panels hold; none for float32.
   virtual std::optional<WeightFormat> weightFormat() const { return std::nullopt; }
+  /// Whether rows that are rounded to integers are multiplied as such.
+  virtual bool readsIntegerRows() const { return false; }
   /// Whether a layer of K inputs is computed like this on `target`. The first format
   /// of linearFormats() for its weight that is takes it.
   virtual bool fits(cpu::TargetAttr target, int64_t k) const { return true; }
@@ -78,6 +93,8 @@ public:
 
   /// Bytes that hold a column of K weights.
   virtual int64_t columnBytes(int64_t k) const { return 4 * k; }
+  /// Bytes that hold K features of a row.
+  virtual int64_t rowBytes(int64_t k) const { return 4 * k; }
 
   /// Products of a step.
   virtual int64_t products() const = 0;
@@ -91,9 +108,13 @@ public:
     llvm_unreachable("steps are no groups");
   }
   /// Rows of the panel in a step.
-  int64_t panelRows() const { return words() ? words() : products(); }
+  virtual int64_t panelRows() const { return words() ? words() : products(); }
   /// Of a step; none if it is a group.
-  virtual ArrayRef<LinearTerm> terms() const = 0;
+  virtual ArrayRef<LinearTerm> terms() const { return {}; }
+  /// Adds a step that is no group of words to the sums of rows, and within a row of panels: a term
+  /// of all rows before the next, since independent sums hide the latency of each.
+  virtual void addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
+                       MutableArrayRef<Value> sums) const;
   /// Most steps that one accumulator sums (`transformer-cpu-sum-in-blocks`). What
   /// blocks k is a multiple of it.
   virtual int64_t sumSteps() const = 0;

@@ -1,7 +1,9 @@
 //===- LowerVectors.cpp - accumulators into registers ---------------------===//
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/linear/DotBytes.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
@@ -131,6 +133,7 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
     });
     for (scf::ForOp &loop : loops)
       loop = splitAccumulator(rewriter, loop);
+    function.walk([&](cpu::DotBytesOp op) { lowerDotBytes(rewriter, op, target); });
     if (failed(rewriteTiles(function, patterns)))
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;

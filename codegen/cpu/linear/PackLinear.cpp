@@ -42,11 +42,16 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
   if (!is(maps[0], m, k) || !(outIn || is(maps[1], k, n)) || !is(maps[2], m, n))
     return std::nullopt;
   LinearOperands operands{x, weight, outIn ? WeightLayout::OutIn : WeightLayout::InOut, {}, {}};
-  if (auto rounded = weight.getDefiningOp<QuantizeWeightOp>()) {
-    operands.weight = rounded.getWeight();
-    operands.format = rounded.getFormat();
+  if (auto narrow = weight.getDefiningOp<QuantizeWeightOp>()) {
+    operands.weight = narrow.getWeight();
+    operands.format = narrow.getFormat();
   }
-  if (auto estimated = x.getDefiningOp<cpu::EstimatedOp>()) {
+  auto rounded = x.getDefiningOp<QuantizeRowsOp>();
+  if (rounded && operands.format && *operands.format != WeightFormat::Bf16) {
+    operands.x = rounded.getX();
+    operands.hasIntegerRows = true;
+  }
+  if (auto estimated = operands.x.getDefiningOp<cpu::EstimatedOp>()) {
     operands.x = estimated.getX();
     operands.squares = estimated.getSquares();
   }
@@ -112,7 +117,7 @@ private:
     using utils::IteratorType;
     AffineExpr t, p, j, s, word;
     bindDims(b.getContext(), t, p, j, s, word);
-    int64_t dims = factors.scales ? 5 : 4, places = format.places();
+    int64_t dims = format.words() ? 5 : 4, places = format.places(), rows = format.panelRows();
     SmallVector<Value> inputs(places, factors.x);
     SmallVector<AffineMap> maps;
     auto addMap = [&](ArrayRef<AffineExpr> results) {
@@ -120,20 +125,21 @@ private:
     };
     for (int64_t i = 0; i < places; ++i) {
       AffineExpr place = b.getAffineConstantExpr(i);
-      if (factors.scales)
+      if (format.words())
         addMap({t, s, word, place});
       else
         places == 1 ? addMap({t, s}) : addMap({t, s, place});
     }
     if (factors.scales) {
-      inputs.append({factors.scales, factors.panels});
+      inputs.push_back(factors.scales);
       addMap({p, s, j});
-      addMap({p, s, word, j});
-    } else {
-      inputs.append(places, factors.panels);
-      for (int64_t i = 0; i < places; ++i)
-        places == 1 ? addMap({p, s, j}) : addMap({p, s, b.getAffineConstantExpr(i), j});
     }
+    inputs.append(format.words() ? 1 : rows, factors.panels);
+    if (format.words())
+      addMap({p, s, word, j});
+    else
+      for (int64_t i = 0; i < rows; ++i)
+        rows == 1 ? addMap({p, s, j}) : addMap({p, s, b.getAffineConstantExpr(i), j});
     addMap({t, p, j});
     SmallVector<IteratorType> loops(3, IteratorType::parallel);
     loops.append(dims - 3, IteratorType::reduction);
@@ -143,21 +149,27 @@ private:
           ImplicitLocOpBuilder body(loc, nested);
           Value sum = v.back();
           ValueRange x = v.take_front(places), w = v.slice(places, inputs.size() - places);
-          linalg::YieldOp::create(body, factors.scales
+          linalg::YieldOp::create(body, format.words()
                                             ? sumOfWord(body, x, w.front(), w.back(), sum)
-                                            : addTerms(body, x, w, sum));
+                                            : addStep(body, factors, x, w, sum));
         });
     markPart(op, LinearPart::Contraction, b.getStringAttr(format.name()));
     return op.getResult(0);
   }
 
-  Value addTerms(ImplicitLocOpBuilder &body, ValueRange x, ValueRange w, Value sum) {
-    for (const LinearTerm &term : format.terms()) {
-      auto of = [&](ValueRange from) {
-        return llvm::map_to_vector(term.products, [&](int64_t i) { return from[i]; });
-      };
-      sum = term.add(body, of(x), of(w), sum);
-    }
+  /// `w`: the scale, if there are any, and rows of the panel.
+  Value addStep(ImplicitLocOpBuilder &body, const LinearFactors &factors, ValueRange x,
+                ValueRange w, Value sum) {
+    Value scale = factors.scales ? w.front() : Value();
+    w = w.take_back(format.panelRows());
+    LinearStep step{
+        1,
+        1,
+        sum.getType(),
+        [&](int64_t, int64_t place) { return x[place]; },
+        [&](int64_t, int64_t row) { return w[row]; },
+        [&](int64_t) -> Value { return arith::ExtFOp::create(body, sum.getType(), scale); }};
+    format.addStep(body, step, sum);
     return sum;
   }
 
@@ -297,11 +309,18 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
     getOperation()->walk([&](cpu::EstimatedOp op) { estimated.push_back(op); });
     for (cpu::EstimatedOp op : estimated)
       rewriter.replaceOp(op, op.getX());
-    SmallVector<QuantizeWeightOp> rounded;
-    getOperation()->walk([&](QuantizeWeightOp op) { rounded.push_back(op); });
-    for (QuantizeWeightOp op : rounded) {
+    SmallVector<Operation *> rounded;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<QuantizeWeightOp, QuantizeRowsOp>(op))
+        rounded.push_back(op);
+    });
+    for (Operation *op : rounded) {
+      if (auto rows = dyn_cast<QuantizeRowsOp>(op)) // as many as there are of x
+        rewriter.replaceUsesWithIf(rows.getResult(), rows.getX(), [](OpOperand &use) {
+          return isa<tensor::DimOp>(use.getOwner());
+        });
       if (!op->use_empty()) {
-        op.emitOpError("is read by something else than products of rows and a weight");
+        op->emitOpError("is read by something else than products of rows and a weight");
         return signalPassFailure();
       }
       rewriter.eraseOp(op);

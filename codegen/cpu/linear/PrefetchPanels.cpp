@@ -112,7 +112,7 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
 /// one a panel. What later tiles fetch is there already.
 void fetchAhead(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr target) {
   int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
-  int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).products(); // that go with this read
+  int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).panelRows(); // that go with this read
   ImplicitLocOpBuilder b(loop.getLoc(), read);
   auto around = read->getParentOfType<scf::ForOp>();
   if (around != loop && !llvm::is_contained(read.getIndices(), around.getInductionVar())) {
@@ -140,7 +140,7 @@ void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAtt
     return;
   int64_t rowBytes = bytesOfRow(read), columns = read.getVectorType().getNumElements();
   int64_t line = target.getLineBytes() * columns / rowBytes; // elements of
-  int64_t step = formatOf(loop).products() * columns, panel = linearMark(loop).getSteps() * step;
+  int64_t step = formatOf(loop).panelRows() * columns, panel = linearMark(loop).getSteps() * step;
   ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value height = arith::SubIOp::create(b, rows.getUpperBound(), rows.getLowerBound());
@@ -175,7 +175,7 @@ void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAtt
 /// them late; it follows longer ones, and fetching those here only costs.
 void fetchNextPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
-  int64_t rows = format.words() ? 1 : *getConstantIntValue(loop.getStep()) * format.products();
+  int64_t rows = format.words() ? 1 : *getConstantIntValue(loop.getStep()) * format.panelRows();
   llvm::MapVector<Value, vector::TransferReadOp> first; // of each panel
   loop.walk([&](vector::TransferReadOp read) {
     if (isPanel(read, format))

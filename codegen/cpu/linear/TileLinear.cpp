@@ -108,7 +108,7 @@ private:
   OpFoldResult rowBlock(OpBuilder &builder, Value rows, const LinearFormat &format,
                         int64_t k) const {
     int64_t tile = format.tileRows(target);
-    int64_t most = std::max(target.getL2Bytes() / 2 / (4 * k) / tile, int64_t(2)) * tile;
+    int64_t most = std::max(target.getL2Bytes() / 2 / format.rowBytes(k) / tile, int64_t(2)) * tile;
     ImplicitLocOpBuilder b(rows.getLoc(), builder);
     auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
     auto ceilDiv = [&](Value x, Value y) -> Value { return arith::CeilDivUIOp::create(b, x, y); };

@@ -40,8 +40,9 @@ public:
     panelRow = row.clone(cast<RankedTensorType>(panels.getType()).getElementType());
     accumulator = VectorType::get(type.getShape(), type.getElementType());
     zero = arith::ConstantIndexOp::create(b, 0);
-    if (format.words())
-      scales = op.getInputs()[format.places()];
+    SmallVector<Value> inputs(op.getInputs());
+    if (inputs[format.places()] != panels)
+      scales = inputs[format.places()];
   }
 
   Value emit() {
@@ -53,7 +54,7 @@ public:
     if (format.words())
       addGroup(parts);
     else
-      addTerms(parts);
+      addStep(parts);
     for (auto [i, part] : llvm::enumerate(parts)) {
       int64_t place = i;
       acc = vector::InsertOp::create(b, part, acc,
@@ -65,21 +66,15 @@ public:
   }
 
 private:
-  /// A term of all rows before the next: independent sums hide the latency of each.
-  void addTerms(MutableArrayRef<Value> parts) {
-    for (const LinearTerm &term : format.terms())
-      for (int64_t p = 0; p < numPanels; ++p) {
-        SmallVector<Value> w = llvm::map_to_vector(term.products, [&](int64_t k) {
-          return weights(p, format.products() > 1 ? index(k) : Value());
-        });
-        for (int64_t i = 0; i < rows; ++i) {
-          SmallVector<Value> x = llvm::map_to_vector(term.products, [&](int64_t k) {
-            return factor(i, Value(), format.products() > 1 ? index(k) : Value());
-          });
-          Value &sum = parts[i * numPanels + p];
-          sum = term.add(b, x, w, sum);
-        }
-      }
+  void addStep(MutableArrayRef<Value> parts) {
+    auto at = [&](int64_t place) { return format.products() > 1 ? index(place) : Value(); };
+    LinearStep step{rows,
+                    numPanels,
+                    row,
+                    [&](int64_t i, int64_t place) { return factor(i, Value(), at(place)); },
+                    [&](int64_t p, int64_t place) { return weights(p, at(place)); },
+                    [&](int64_t p) { return scale(p); }};
+    format.addStep(b, step, parts);
   }
 
   using Sums = SmallVector<Value>;
@@ -113,9 +108,8 @@ private:
           addWeight(inside, word, b.getIndexAttr(u));
       addWeight(inside, word, b.getIndexAttr(last));
     });
-    auto scaleType = row.clone(cast<RankedTensorType>(scales.getType()).getElementType());
     for (int64_t p = 0; p < numPanels; ++p) {
-      Value scale = arith::ExtFOp::create(b, row, read(scaleType, scales, {index(p), zero, zero}));
+      Value scale = this->scale(p);
       for (int64_t i = 0; i < rows; ++i) {
         Value &part = parts[i * numPanels + p];
         part = emitMultiplyAdd(b, scale, sums[i * numPanels + p], part);
@@ -135,6 +129,11 @@ private:
     }
   }
 
+  Value scale(int64_t panel) {
+    auto type = row.clone(cast<RankedTensorType>(scales.getType()).getElementType());
+    return arith::ExtFOp::create(b, row, read(type, scales, {index(panel), zero, zero}));
+  }
+
   /// The row of the panel in the step; read where it is needed, so that it takes a
   /// register no longer than that.
   Value weights(int64_t panel, Value place) {
@@ -150,7 +149,8 @@ private:
     for (Value more : {word, place})
       if (more)
         at.push_back(more);
-    return vector::BroadcastOp::create(b, row, tensor::ExtractOp::create(b, x, at));
+    Value scalar = tensor::ExtractOp::create(b, x, at);
+    return vector::BroadcastOp::create(b, row.clone(scalar.getType()), scalar);
   }
 
   Value index(int64_t i) { return i ? arith::ConstantIndexOp::create(b, i) : zero; }

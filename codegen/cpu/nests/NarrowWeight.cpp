@@ -1,6 +1,7 @@
 //===- NarrowWeight.cpp - weights to narrow numbers -----------------------===//
 #include "codegen/cpu/nests/NarrowWeight.h"
 #include "codegen/cpu/linear/Int4.h"
+#include "codegen/cpu/linear/Integers.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -129,6 +130,21 @@ Value transformer::emitToBf16(Emit &b, Value x) {
 Value transformer::emitToInt8(Emit &b, Value x, Value scale) {
   return arith::TruncIOp::create(b, b.vectorType().clone(b.getI8Type()),
                                  quantize(b, x, scale, -127, 127, 0));
+}
+
+Values transformer::emitToInt8Words(Emit &b, ValueRange x, Value scale) {
+  Values words;
+  for (size_t i = 0; i < x.size(); ++i) {
+    size_t place = i % (2 * integers::kBytes), byte = place / 2;
+    if (place == 0)
+      words.append(2, integer(b, 0));
+    Value q = quantize(b, x[i], scale, -127, 127, integers::kInt8Offset);
+    q = arith::ShLIOp::create(b, b.both(q, integer(b, 255)),
+                              integer(b, 8 * static_cast<int32_t>(byte)));
+    Value &word = words[words.size() - 2 + place % 2];
+    word = b.either(word, q);
+  }
+  return words;
 }
 
 Values transformer::emitToInt4(Emit &b, ValueRange x, Value scale) {

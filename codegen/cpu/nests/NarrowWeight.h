@@ -33,6 +33,10 @@ private:
 Value emitToBf16(Emit &b, Value x);
 /// 8 bits of each weight over its scale.
 Value emitToInt8(Emit &b, Value x, Value scale);
+/// The words that hold eight weights each, two for each eight of x, of which the last may be fewer:
+/// weights 8 i + 0, 2, 4 and 6 over their scale, plus 128, in the bytes of word 2 i, the others in
+/// those of word 2 i + 1.
+Values emitToInt8Words(Emit &b, ValueRange x, Value scale);
 /// The words that hold eight weights each, of which the last may have fewer: weight 8 i + u over
 /// its scale, plus 8, in the bits from 4 u of word i.
 Values emitToInt4(Emit &b, ValueRange x, Value scale);

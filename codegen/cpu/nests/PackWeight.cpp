@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Int4.h"
+#include "codegen/cpu/linear/Integers.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/NarrowWeight.h"
 #include "codegen/cpu/nests/NestEmitters.h"
@@ -22,17 +23,24 @@ using namespace mlir::transformer;
 
 namespace {
 
+constexpr int64_t kEight = 8; // weights that share words
+static_assert(int4::kWord == kEight && weightGroup % kEight == 0);
+
 /// One weight and where its panels begin. With `scales` and f32 the panels are those
 /// of Winograd's inner product, and their rows, `[P, rows, NR]`, start with step 0.
 struct PackNest {
   WeightReader weight;
   Value scales, panels;
   int64_t firstPanel;
+  bool isInt4;
 
   Emit &b() const { return weight.b; }
   Type element() const { return cast<MemRefType>(panels.getType()).getElementType(); }
   bool isWinograd() const { return scales && element().isF32(); }
-  bool isInt4() const { return element().isInteger(32); }
+  /// Of eight weights, or of fewer at the end; 0 where each has a row of its own.
+  int64_t wordsOfEight() const {
+    return !element().isInteger(32) ? 0 : isInt4 ? 1 : kEight / integers::kBytes;
+  }
   int64_t rowsBefore() const { return isWinograd() ? winograd::kStep : 0; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
@@ -44,19 +52,22 @@ struct PackNest {
 
 } // namespace
 
-/// Rows of the weight, `first` and those behind it, as rows of a panel; eight are one word of int4.
+/// Rows of the weight, `first` and those behind it, as rows of a panel; eight may be a word or two.
 void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
   int64_t columns = weight.columns, lanes = std::min(b().lanes(), columns - column);
   Value place = first, scale;
-  if (element().isInteger(8))
+  if (element().isInteger() && !isInt4)
     scale = b().loadVector(scales, {to, b().index(0), b().index(column)}, lanes);
+  if (int64_t words = wordsOfEight())
+    place = b().mul(b().div(first, kEight), words);
   Values stored;
-  if (isInt4()) {
-    place = b().div(first, int4::kWord);
+  if (isInt4) {
     auto halves = b().vectorType().clone(b().getBF16Type());
     Value at = b().div(first, weightGroup);
     scale = vector::LoadOp::create(b(), halves, scales, ValueRange{to, at, b().index(column)});
     stored = emitToInt4(b(), rows, arith::ExtFOp::create(b(), b().vectorType(), scale));
+  } else if (wordsOfEight()) {
+    stored = emitToInt8Words(b(), rows, scale);
   } else {
     for (Value row : rows)
       stored.push_back(element().isBF16()       ? emitToBf16(b(), row)
@@ -71,7 +82,8 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
 void PackNest::clearRest(Value to) {
   int64_t words = cast<MemRefType>(panels.getType()).getDimSize(1), lanes = b().lanes();
   Value zero = integerConstant(b(), b().vectorType(), 0);
-  for (int64_t word = llvm::divideCeil(weight.inputs(), int4::kWord); word < words; ++word)
+  int64_t written = llvm::divideCeil(weight.inputs(), kEight) * wordsOfEight();
+  for (int64_t word = written; word < words; ++word)
     for (int64_t column = 0; column < weight.columns; column += lanes)
       b().storeVector(zero, panels, {to, b().index(word), b().index(column)},
                       std::min(lanes, weight.columns - column));
@@ -81,7 +93,7 @@ void PackNest::clearRest(Value to) {
 /// in the columns behind them.
 void PackNest::emitPanel(Value panel, int64_t rows) {
   int64_t lanes = b().lanes(), k = weight.inputs();
-  int64_t size = isInt4() ? std::max(lanes, int4::kWord) : lanes;
+  int64_t size = wordsOfEight() ? std::max(lanes, kEight) : lanes;
   Value to = b().add(panel, firstPanel);
   auto block = [&](Value first, int64_t count) {
     for (int64_t column = 0; column < weight.columns; column += lanes) {
@@ -97,7 +109,7 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
     b().forEach(b().index(0), b().index(whole), size, [&](Value first) { block(first, size); });
   if (whole < k)
     block(b().index(whole), k - whole);
-  if (isInt4())
+  if (wordsOfEight())
     clearRest(to);
   if (isWinograd())
     scaleWinogradPanel(b(), panels, scales, to);
@@ -122,7 +134,7 @@ void PackNest::emitOutIn(const Work &work) {
 /// the weight; all that a row holds for them at once, so that it is read in
 /// long pieces.
 void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
-  int64_t columns = weight.columns, k = weight.inputs(), size = isInt4() ? int4::kWord : 1;
+  int64_t columns = weight.columns, k = weight.inputs(), size = wordsOfEight() ? kEight : 1;
   auto to = [&](int64_t p) { return b().add(b().add(panel, firstPanel), p); };
   auto block = [&](Value first, int64_t rows) {
     for (int64_t p = 0; p < count; ++p)
@@ -135,7 +147,7 @@ void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
   if (whole < k)
     block(b().index(whole), k - whole);
   for (int64_t p = 0; p < count; ++p) {
-    if (isInt4())
+    if (wordsOfEight())
       clearRest(to(p));
     if (isWinograd())
       scaleWinogradPanel(b(), panels, scales, to(p));
@@ -168,11 +180,14 @@ void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
     panels = memref::CollapseShapeOp::create(b, panels,
                                              ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
   for (Value weight : op.getWeights()) {
-    PackNest nest{{b, weight, op.getLayout(), columns}, op.getScales(), panels, firstPanel};
+    PackNest nest{
+        {b, weight, op.getLayout(), columns}, op.getScales(), panels, firstPanel, op.holdsInt4()};
     int64_t k = nest.weight.inputs(), outputs = nest.weight.outputs();
     std::string inputs = std::to_string(k), width = std::to_string(outputs);
     Work work{"pack_weight " + inputs + "x" + width, "K=" + inputs + " N=" + width, {}};
-    int64_t written = k * type.getElementTypeBitWidth() / (nest.isInt4() ? 64 : 8);
+    int64_t written = k * type.getElementTypeBitWidth() / 8;
+    if (int64_t words = nest.wordsOfEight())
+      written = k * words / 2; // 4 bytes of eight weights
     work.fixedBytes = outputs * (rowBytes(k) + written);
     op.getLayout() == WeightLayout::OutIn ? nest.emitOutIn(work) : nest.emitInOut(work);
     firstPanel += outputs / columns;

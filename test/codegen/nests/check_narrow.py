@@ -1,6 +1,6 @@
 """Checks panels of narrow weights and their scales, bit for bit, against the definition (test/quantize.py):
 one weight behind another, both layouts, odd sizes, numbers at and beyond the ends of the range; and what
-rows become for products with weights in 4 bits."""
+rows become for products with weights in 4 bits, and as integers."""
 import sys
 from pathlib import Path
 
@@ -14,8 +14,11 @@ import quantize  # noqa: E402
 
 panel = 2 * nests.vector_lanes(arch)
 WORD, WORDS = 8, 4
-PANELS = {"bf16": "bf16", "int8": "i8", "int4": "i32"}
-SCALES = {"int8": "f32", "int4": "bf16"}
+BYTES = 4  # of a word of integers
+BYTE_ORDER = np.arange(WORD).reshape(BYTES, 2).T.ravel()  # of eight features in two words
+WEIGHTS = {form: form for form in quantize.FORMATS} | {"int8_words": "int8"}
+PANELS = {"bf16": "bf16", "int8": "i8", "int4": "i32", "int8_words": "i32"}
+SCALES = {"int8": "f32", "int4": "bf16", "int8_words": "f32"}
 
 
 def groups_of(k):
@@ -27,6 +30,8 @@ def shapes_of(form, n, k):
     count = 2 + -(-n // panel)
     if form == "int4":
         return (count, groups_of(k), WORDS, panel), (count, groups_of(k), panel)
+    if form == "int8_words":
+        return (count, groups_of(k), quantize.GROUP // BYTES, panel), (count, 1, panel)
     return (count, k, panel), (count, 1, panel)
 
 
@@ -43,7 +48,7 @@ func.func @{name}(%a: {a}, %b: {b}, %y: {y}) {{
     s = memref(*scales, element=SCALES[form])
     return f"""
 func.func @{name}(%a: {a}, %b: {b}, %s: {s}, %y: {y}) {{
-  transformer_cpu.weight_scales {form} {layout} ins(%a, %b) outs(%s) : ({a}, {b}, {s}) -> ()
+  transformer_cpu.weight_scales {WEIGHTS[form]} {layout} ins(%a, %b) outs(%s) : ({a}, {b}, {s}) -> ()
   transformer_cpu.pack_weight {layout} ins(%a, %b) scales(%s) outs(%y) : ({a}, {b}, {s}, {y}) -> ()
   return
 }}"""
@@ -75,9 +80,11 @@ def expected(form, w, k):
     if form == "bf16":
         bits = quantize.to_bf16(w).view(np.uint32) >> 16
         return in_panels(bits.astype(np.uint16)), None
-    integers, scales = quantize.quantize(w, form)
+    integers, scales = quantize.quantize(w, WEIGHTS[form])
     if form == "int8":
         return in_panels(integers.astype(np.int8)), in_panels(scales)
+    if form == "int8_words":
+        return in_panels(byte_words(integers + 128, k)), in_panels(scales)
     padded = np.zeros((len(w), groups_of(k) * quantize.GROUP), np.uint32)
     padded[:, :k] = integers + 8
     words = -(-k // WORD)  # of which the last may have fewer weights
@@ -85,6 +92,14 @@ def expected(form, w, k):
     packed = np.bitwise_or.reduce(nibbles, 2)
     packed[:, words:] = 0
     return in_panels(packed.reshape(len(w), -1, WORDS)), in_panels(scales)
+
+
+def byte_words(integers, k):
+    """[n, groups, words] of integers of 8 bits, 0 behind the k that there are."""
+    padded = np.zeros((len(integers), groups_of(k) * quantize.GROUP), np.uint8)
+    padded[:, :k] = integers.astype(np.uint8)
+    eights = padded.reshape(len(integers), groups_of(k), quantize.GROUP // WORD, WORD)[..., BYTE_ORDER]
+    return np.ascontiguousarray(eights).view(np.uint32).reshape(len(integers), groups_of(k), quantize.GROUP // BYTES)
 
 
 def same(found, wanted):
@@ -98,14 +113,14 @@ def check_panels():
         (f"w{i}_{layout}_{form}", form, n, k, layout)
         for i, (n, k) in enumerate(shapes)
         for layout in ("out_in", "in_out")
-        for form in quantize.FORMATS
+        for form in WEIGHTS
     ]
     library = nests.build("".join(function_text(*case) for case in cases), arch)
     for name, form, n, k, layout in cases:
         weights = [weights_of(m, k) for m in (2 * panel, n)]
         given = [w if layout == "out_in" else np.ascontiguousarray(w.T) for w in weights]
         panels, scales = shapes_of(form, n, k)
-        y = np.full(panels, 77, {"bf16": np.uint16, "int8": np.int8, "int4": np.uint32}[form])
+        y = np.full(panels, 77, {"bf16": np.uint16, "i8": np.int8, "i32": np.uint32}[PANELS[form]])
         s = np.full(scales, 77, np.uint16 if form == "int4" else np.float32)
         nests.call(library[name], *given, *([] if form == "bf16" else [s]), y)
         all_weights = np.concatenate([*weights, np.zeros((-n % panel, k), np.float32)])
@@ -152,4 +167,40 @@ func.func @rows{k}(%x: {x}, %y: {y}) {{
             check(f"int4_rows {k} rows {count}", bool(ok))
 
 
-run_checks(check_panels, check_rows)
+def special_rows(count, k):
+    """Ties, zeros, numbers too small for a scale, and none."""
+    x = rows_of_sizes(count, k + 9)[:, 3 : 3 + k]
+    x[0] = random.integers(-254, 255, k) / np.float32(2)
+    x[0, 0] = 127
+    for row, value in zip(range(1, count), [0, 1e-45, -3e-38, 3.4e38, np.nan, -np.inf]):
+        x[row] = value if np.isfinite(value) else x[row]
+        x[row, k // 2] = value
+    return x
+
+
+def check_integer_rows():
+    widths, places = [1, 7, 8, 31, 32, 33, 100, 768], quantize.GROUP // BYTES + 2
+    text = ""
+    for k in widths:
+        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{groups_of(k)}x{places}xi32>"
+        text += f"""
+func.func @rows{k}(%x: {x}, %y: {y}) {{
+  transformer_cpu.integer_rows offset 128 ins(%x) outs(%y) : ({x}, {y}) -> ()
+  return
+}}"""
+    library = nests.build(text, arch)
+    for k in widths:
+        for count in (0, 1, 37):
+            x = special_rows(count, k) if count else normal(0, k + 9)[:, 3 : 3 + k]
+            y = np.full((count, groups_of(k), places), 77, np.int32)
+            nests.call(library[f"rows{k}"], x, y)
+            integers, scales = quantize.quantize_rows(x)
+            number = ~np.isnan(scales)  # of a group that is none its scale alone counts
+            words = byte_words(integers.reshape(count, groups_of(k) * quantize.GROUP)[:, :k], k)
+            ok = np.array_equal(y[..., :-2].view(np.uint32)[number], words[number])
+            ok &= np.array_equal(y[..., -2][number], -128 * integers.sum(2)[number])
+            ok &= np.array_equal(np.ascontiguousarray(y[..., -1]).view(np.float32), scales, equal_nan=True)
+            check(f"integer_rows {k} rows {count}", bool(ok))
+
+
+run_checks(check_panels, check_rows, check_integer_rows)
