@@ -31,9 +31,8 @@ public:
   Value emit(Value w, Value x, bool nibbles) {
     const X86Names *names = nullptr;
     if (target.getTriple().starts_with("x86"))
-      names = llvm::find_if(x86Names, [&](const X86Names &of) {
-        return of.lanes == type.getNumElements();
-      });
+      names = llvm::find_if(x86Names,
+                            [&](const X86Names &of) { return of.lanes == type.getNumElements(); });
     if (!names || names == std::end(x86Names))
       return byArithmetic(w, x);
     bool wide = type.getNumElements() == 16;
@@ -47,7 +46,8 @@ public:
     if (!has(wide ? "avx512bw" : type.getNumElements() == 8 ? "avx2" : "sse2"))
       return byArithmetic(w, x);
     Value ofW = bitcast(w, halvesType()), ofX = bitcast(x, halvesType()), eight = halves(8);
-    Value oddW = arith::ShRUIOp::create(b, ofW, eight), oddX = arith::ShRSIOp::create(b, ofX, eight);
+    Value oddW = arith::ShRUIOp::create(b, ofW, eight),
+          oddX = arith::ShRSIOp::create(b, ofX, eight);
     Value evenW = arith::AndIOp::create(b, ofW, halves(255));
     Value evenX = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, ofX, eight), eight);
     sum = add(call(names->multiplyHalves, type, {evenW, evenX}));
@@ -58,7 +58,8 @@ private:
   Value byArithmetic(Value w, Value x) {
     for (int64_t i = 0; i < 4; ++i) {
       Value ofW = arith::AndIOp::create(b, arith::ShRUIOp::create(b, w, words(8 * i)), words(255));
-      Value ofX = arith::ShRSIOp::create(b, arith::ShLIOp::create(b, x, words(24 - 8 * i)), words(24));
+      Value ofX =
+          arith::ShRSIOp::create(b, arith::ShLIOp::create(b, x, words(24 - 8 * i)), words(24));
       sum = add(arith::MulIOp::create(b, ofW, ofX));
     }
     return sum;

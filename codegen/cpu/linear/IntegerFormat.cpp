@@ -27,8 +27,10 @@ struct IntegerFormat : LinearFormat {
     return target.getVectorRegisters() >= 32 ? 6 : 2;
   }
   int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
+  /// The chain of additions is that of a group, so one panel keeps a core busy.
   FewRowsTile fewRowsTile(cpu::TargetAttr target) const override {
-    return {1, target.getVectorRegisters() / (4 * target.tileVectors())};
+    int64_t most = target.getVectorRegisters() / (4 * target.tileVectors());
+    return {1, std::min(target.getStreams(), most)};
   }
   int64_t rowBytes(int64_t k) const override {
     return llvm::divideCeil(k, weightGroup) * kPlaces * kBytes;

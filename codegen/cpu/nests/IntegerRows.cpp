@@ -24,8 +24,8 @@ public:
     Value bits = arith::BitcastOp::create(b, integers, features);
     // Without their signs the bits of floats are ordered as the floats are, NaN last.
     Value absolute = arith::AndIOp::create(b, bits, splat(0x7fffffff));
-    Value most = arith::BitcastOp::create(b, b.getF32Type(),
-                                          reduce(vector::CombiningKind::MAXSI, absolute));
+    Value most =
+        arith::BitcastOp::create(b, b.getF32Type(), reduce(vector::CombiningKind::MAXSI, absolute));
     Value inverse = b.divf(b.scalar(127), most);
     Value isFinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, inverse,
                                            b.scalar(std::numeric_limits<float>::infinity()));
@@ -35,8 +35,7 @@ public:
     storeWords(q, {row, group, b.index(0)});
     Value sum = reduce(vector::CombiningKind::ADD, q);
     b.store(arith::MulIOp::create(b, sum, scalar(-offset)), out, {row, group, b.index(kStart)});
-    b.store(arith::BitcastOp::create(b, b.getI32Type(), scale), out,
-            {row, group, b.index(kScale)});
+    b.store(arith::BitcastOp::create(b, b.getI32Type(), scale), out, {row, group, b.index(kScale)});
   }
 
 private:
@@ -59,8 +58,7 @@ private:
         for (int64_t i = 0; i < kBytes; ++i)
           order.push_back(first + 2 * i + odd);
     bytes = vector::ShuffleOp::create(b, bytes, bytes, order);
-    Value words =
-        vector::BitCastOp::create(b, VectorType::get({kWords}, b.getI32Type()), bytes);
+    Value words = vector::BitCastOp::create(b, VectorType::get({kWords}, b.getI32Type()), bytes);
     vector::StoreOp::create(b, words, out, at);
   }
 
