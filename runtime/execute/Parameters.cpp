@@ -157,17 +157,18 @@ const void *Parameters::materialize(size_t index) {
   return item.converted.data<char>();
 }
 
-/// Called after a prepare function has read a source: gives back what nobody needs any more. Pages
-/// of a mapped file come again when they are read, so those of a table that is kept go, too: a
-/// lookup reads a few rows.
+/// Called after a prepare function has read a source: gives back what is not needed at once. Pages
+/// of a mapped file come again when they are read, so those go that others will read or that are
+/// kept, too: who samples a weight needs few of them, as does a lookup.
 void Parameters::finishUse(size_t index, PageWork &work) {
   if (index >= bound.size())
     return; // a prepared tensor
   Bound &item = bound[index];
-  if (--item.uses != 0 || (item.kept && !item.direct))
-    return;
-  item.converted = Tensor();
-  work.release(item.found.file->pages(*item.found.view));
+  bool isLast = --item.uses == 0;
+  if (item.direct)
+    work.release(item.found.file->pages(*item.found.view));
+  else if (isLast && !item.kept)
+    item.converted = Tensor();
 }
 
 void Parameters::checkUnchanged() const {

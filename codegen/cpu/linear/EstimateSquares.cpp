@@ -72,6 +72,11 @@ private:
           bool same = rows == op->getResult(0) && op.getNumHeads() == op.getNumKvHeads();
           return same ? momentsOf(op.getV()) : Moments();
         })
+        .Case([&](kernel::PagedAttentionOp op) { // earlier values are of the same layer
+          auto appended = op.getCache().getDefiningOp<kernel::AppendPagesOp>();
+          bool same = appended && op.getNumHeads() == op.getNumKvHeads();
+          return same ? momentsOf(appended.getV()) : Moments();
+        })
         .Case([&](kernel::FirstTokenOp op) { return momentsOf(op.getX()); })
         .Case([](cpu::EstimatedOp op) { return Moments{op.getSquares(), {}}; })
         .Case([&](func::CallOp op) { return ofCall(op, cast<OpResult>(rows).getResultNumber()); })
