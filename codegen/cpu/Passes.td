@@ -40,7 +40,7 @@ def EstimateSquares : Pass<"transformer-cpu-estimate-squares", "::mlir::ModuleOp
     | a norm | `gamma[i]^2 + beta[i]^2` |
     | a product of z | `sum over k of w[i, k]^2 squares(z)[k]`, if known |
     | an activation of a variance v around b | half of v, plus `max(b, 0)^2`; tanh: `m / (1 + m)` of `m = v + b^2` |
-    | attention | of the values |
+    | attention of sequences to themselves | of the values |
     | an embedding | that of the table's columns |
     | a sum | the sum of both; a bias is its own mean |
     | a gate, x times y | the product of both |

@@ -53,7 +53,7 @@ func.func @self_attention(%w: tensor<8x24xf32>, %c: tensor<24xf32>, %x: tensor<?
 // -----
 
 // What a cache holds of earlier calls is of the same layer, so its values are like those that it gets now;
-// a cache from elsewhere tells nothing.
+// pages of others tell nothing.
 // CHECK-LABEL: func.func @paged(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>
 // CHECK: %[[S:.*]] = transformer_cpu.sample_squares
@@ -63,13 +63,13 @@ func.func @self_attention(%w: tensor<8x24xf32>, %c: tensor<24xf32>, %x: tensor<?
 // CHECK: %[[B:.*]] = transformer_kernel.paged_attention
 // CHECK: linalg.matmul {{.*}} ins(%[[B]],
 func.func @paged(%x: tensor<?x8xf32>, %s: !transformer.sequences, %g: tensor<8xf32>, %v: tensor<8x8xf32>, %o: tensor<8x8xf32>,
-                 %c0: tensor<?x128x8xf32>, %c1: tensor<?x128x8xf32>, %table: tensor<?x?xi64>, %lengths: tensor<?xi64>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x128x8xf32>) {
+                 %c0: tensor<?x128x8xf32>, %table: tensor<?x?xi64>, %others: tensor<?x?xi64>, %lengths: tensor<?xi64>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x128x8xf32>) {
   %0 = transformer.layer_norm %x, %g, %g norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   %1 = transformer.linear %0, %v out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %new = transformer.append_pages %0, %1, %c0 sequences(%s) pages(%table : tensor<?x?xi64>, %lengths : tensor<?xi64>) {num_heads = 2 : i64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x128x8xf32>
   %2 = transformer.paged_attention %0, %new sequences(%s) pages(%table : tensor<?x?xi64>, %lengths : tensor<?xi64>) options<causal> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x128x8xf32> -> tensor<?x8xf32>
   %3 = transformer.linear %2, %o out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
-  %4 = transformer.paged_attention %0, %c1 sequences(%s) pages(%table : tensor<?x?xi64>, %lengths : tensor<?xi64>) options<causal> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x128x8xf32> -> tensor<?x8xf32>
+  %4 = transformer.paged_attention %0, %new sequences(%s) pages(%others : tensor<?x?xi64>, %lengths : tensor<?xi64>) options<causal> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x128x8xf32> -> tensor<?x8xf32>
   %5 = transformer.linear %4, %o out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   return %3, %5, %new : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x128x8xf32>
 }

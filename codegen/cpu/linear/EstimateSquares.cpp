@@ -68,13 +68,18 @@ private:
         .Case([&](linalg::GenericOp op) { return ofElementwise(op); })
         .Case([&](tensor::ExtractSliceOp op) { return ofColumns(op); })
         .Case([&](tensor::CastOp op) { return momentsOf(op.getSource()); })
-        .Case([&](kernel::AttentionOp op) { // values of grouped heads are repeated: not known
-          bool same = rows == op->getResult(0) && op.getNumHeads() == op.getNumKvHeads();
+        .Case([&](kernel::AttentionOp op) {
+          // Values of grouped heads are repeated: not known. Those of other sequences are not
+          // either, since a step finds them in a cache; what multiplies the result is packed once
+          // for both.
+          bool same = rows == op->getResult(0) && op.getNumHeads() == op.getNumKvHeads() &&
+                      op.getCuQueries() == op.getCuKeys();
           return same ? momentsOf(op.getV()) : Moments();
         })
         .Case([&](kernel::PagedAttentionOp op) { // earlier values are of the same layer
           auto appended = op.getCache().getDefiningOp<kernel::AppendPagesOp>();
-          bool same = appended && op.getNumHeads() == op.getNumKvHeads();
+          bool same = appended && appended.getTable() == op.getTable() &&
+                      op.getNumHeads() == op.getNumKvHeads();
           return same ? momentsOf(appended.getV()) : Moments();
         })
         .Case([&](kernel::FirstTokenOp op) { return momentsOf(op.getX()); })
