@@ -4,6 +4,7 @@
 #define DIALECT_ATTENTIONOPS_TD
 
 include "dialect/CostInterface.td"
+include "dialect/DifferentiateInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
@@ -34,6 +35,7 @@ def Transformer_RelativeScoresOp : Transformer_Op<"relative_scores",
 }
 
 def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>,
     DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "scaled dot-product attention on heads";
   let description = [{

@@ -1,4 +1,5 @@
 //===- Costs.cpp - the matrix products of ops -----------------------------===//
+#include "dialect/GradientOps.h"
 #include "dialect/TransformerDialect.h"
 
 using namespace mlir;
@@ -37,6 +38,18 @@ static int64_t outputsOf(Value weight) {
 }
 
 void LinearOp::getCosts(Costs &costs) { costs.push_back(linearCost(getWeight(), getX())); }
+
+void LinearWeightGradientOp::getCosts(Costs &costs) {
+  costs.push_back({2 * widthOf(getX()) * widthOf(getDy()), getX()});
+}
+
+/// Scores, the gradients of P, and those of queries, keys and values.
+void AttentionGradientOp::getCosts(Costs &costs) {
+  Cost forward = attentionCost(widthOf(getQ()), getQuerySequences(), getKeySequences(),
+                               getOptions().getCausal());
+  forward.flops = forward.flops / 2 * 5;
+  costs.push_back(forward);
+}
 
 void RelativeScoresOp::getCosts(Costs &costs) { costs.push_back(linearCost(getTable(), getX())); }
 

@@ -4,12 +4,14 @@
 #define DIALECT_EMBEDDINGOPS_TD
 
 include "dialect/CostInterface.td"
+include "dialect/DifferentiateInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure, Transformer_CostOpInterface]> {
+def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure, Transformer_CostOpInterface,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "rows of a table";
   let description = [{
     `result[t, :] = scale * table[ids[t], :]`.
@@ -106,7 +108,8 @@ def Transformer_RotaryTableOp : Transformer_Op<"rotary_table", [Pure, Transforme
 }
 
 def Transformer_RotaryEmbeddingOp : Transformer_Op<"rotary_embedding",
-    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "result"]>]> {
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "result"]>,
+     DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "rotates pairs of columns by the token's position";
   let description = [{
     In each of `num_heads` heads of D columns, with c and s the token's cosines

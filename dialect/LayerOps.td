@@ -4,13 +4,14 @@
 #define DIALECT_LAYEROPS_TD
 
 include "dialect/CostInterface.td"
+include "dialect/DifferentiateInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_LinearOp : Transformer_Op<"linear", [Pure,
+def Transformer_LinearOp : Transformer_Op<"linear", [Pure, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>,
     DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "matrix product with a weight, plus bias";
   let description = [{
@@ -36,7 +37,7 @@ def Transformer_LinearOp : Transformer_Op<"linear", [Pure,
   let hasVerifier = 1;
 }
 
-def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_CostOpInterface]> {
+def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_CostOpInterface, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "splits rows by columns";
   let description = [{
     The results are consecutive column ranges of x: of a merged Q/K/V
@@ -57,7 +58,8 @@ def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_CostOpInter
   let hasCanonicalizeMethod = 1; // one result is x
 }
 
-def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, Transformer_CostOpInterface]> {
+def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, Transformer_CostOpInterface,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "layer normalisation";
   let description = [{
     `result = gamma * (x - mean) / d + beta` over each row of width W, with
@@ -103,7 +105,8 @@ def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pur
   let hasCanonicalizeMethod = 1; // drops a sum that nobody reads
 }
 
-def Transformer_RmsNormOp : Transformer_Op<"rms_norm", [Pure, Transformer_CostOpInterface]> {
+def Transformer_RmsNormOp : Transformer_Op<"rms_norm", [Pure, Transformer_CostOpInterface,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "division by the root mean square";
   let description = [{
     `result = x / sqrt(mean(x^2) + eps) * gamma` over each row of width W, or over
@@ -175,7 +178,8 @@ def Transformer_EmbeddingLayerNormOp : Transformer_Op<"embedding_layer_norm",
 }
 
 def Transformer_ActivationOp
-    : Transformer_Op<"activation", !listconcat([Pure, SameOperandsAndResultType, Transformer_CostOpInterface],
+    : Transformer_Op<"activation", !listconcat([Pure, SameOperandsAndResultType, Transformer_CostOpInterface,
+                                                DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>],
                                                ElementwiseMappable.traits)> {
   let summary = "an activation function, element by element";
   let description = [{

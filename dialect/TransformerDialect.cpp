@@ -1,5 +1,6 @@
 //===- TransformerDialect.cpp - the transformer dialect -------------------===//
 #include "dialect/TransformerDialect.h"
+#include "dialect/GradientOps.h"
 #include "dialect/ParameterOps.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/State.h"
@@ -39,6 +40,10 @@ void TransformerDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/QuantizeOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/GradientOps.cpp.inc"
       >();
 }
 

@@ -3,6 +3,7 @@
 #define DIALECT_TRANSFORMERDIALECT_H
 
 #include "dialect/CostInterface.h"
+#include "dialect/DifferentiateInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

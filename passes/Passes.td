@@ -282,4 +282,41 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 
+def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
+  let summary = "gradients of a loss with regard to the parameters";
+  let description = [{
+    Adds `@LOSS_and_gradients` beside `@LOSS`, a function of one result, the loss
+    (`tensor<f32>`): the same arguments, and as results the loss and, in the order in
+    which they are read first, the gradient of each parameter that it depends on,
+    with the name `PARAMETER.grad`. A parameter that is read twice (a tied head) has
+    the sum.
+
+    Ops build their backward by `DifferentiateOpInterface`. A function that is called
+    has one backward, `@NAME.backward`, however often it is called: it takes the
+    arguments and the gradients of the results, computes the function's values again
+    and gives the gradients of the arguments that have any.
+
+    Error: an op without a backward that the loss depends on; composites are such
+    (run `transformer-expand-composites` first, and fusion behind this pass).
+
+    Example:
+    ```mlir
+    func.func @loss(%x: tensor<?x8xf32>, %labels: tensor<?xi64>) -> tensor<f32> {
+      %w = transformer.get_parameter @w : tensor<4x8xf32>
+      %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+      %loss = transformer.cross_entropy %y, %labels : tensor<?x4xf32>, tensor<?xi64> -> tensor<f32>
+      return %loss : tensor<f32>
+    }
+    // and beside it, what @loss computes and
+    %one = arith.constant dense<1.0> : tensor<f32>
+    %dy = transformer.cross_entropy_gradient %y, %labels, %one : tensor<?x4xf32>, tensor<?xi64>, tensor<f32>
+    %dw = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<4x8xf32>
+    return %loss, %dw : tensor<f32>, tensor<4x8xf32>
+    ```
+  }];
+  let options = [Option<"loss", "loss", "std::string", "\"loss\"", "the function of the loss">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
 #endif // PASSES_PASSES_TD

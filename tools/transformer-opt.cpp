@@ -1,5 +1,6 @@
 //===- transformer-opt.cpp - the standard MLIR driver ---------------------===//
 #include "codegen/driver/Stages.h"
+#include "dialect/DifferentiateInterface.h"
 #include "dialect/ModelText.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/InitAllPasses.h"
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
   printVersionOf("transformer-opt");
   DialectRegistry registry;
   registerCodegenDialects(registry);
+  registerDifferentiation(registry);
   registerAllPasses();
   registerTransformerPasses();
   registerCodegenPipelines();

@@ -133,3 +133,68 @@ LogicalResult reference::evaluate(AttentionOp op, Frame &frame) {
     frame.set(op.getLogSumExp(), std::move(logSumExp));
   return success();
 }
+
+/// Adds what one head of one query gives to the gradients; `first .. last` are the keys that it
+/// sees, from its sequence's first row `firstKey` on.
+static void attendBackward(AttentionGradientOp op, Frame &frame, int64_t row, int64_t head,
+                           int64_t firstKey, std::pair<int64_t, int64_t> keys, int64_t position,
+                           Tensor &dq, Tensor &dk, Tensor &dv, Tensor *dbias) {
+  const Tensor &q = frame.tensor(op.getQ()), &k = frame.tensor(op.getK()),
+               &v = frame.tensor(op.getV()), &y = frame.tensor(op.getResult()),
+               &dy = frame.tensor(op.getDresult());
+  const Tensor *bias = frame.optional(op.getPositionBias());
+  int64_t heads = op.getNumHeads(), width = q.shape[1] / heads;
+  int64_t column = head * width, kvColumn = head / (heads / op.kvHeads()) * width;
+  double scale = op.getScale().convertToDouble(), delta = 0;
+  double logSumExp = frame.tensor(op.getLogSumExp()).row(row)[head];
+  for (int64_t d = column; d < column + width; ++d)
+    delta += dy.row(row)[d] * y.row(row)[d];
+  for (int64_t key = keys.first; key < keys.second; ++key) {
+    int64_t at = firstKey + key, distance = key - position;
+    double score = biasOf(bias, head, distance), dp = 0;
+    for (int64_t d = 0; d < width; ++d) {
+      score += scale * q.row(row)[column + d] * k.row(at)[kvColumn + d];
+      dp += dy.row(row)[column + d] * v.row(at)[kvColumn + d];
+    }
+    double p = std::exp(score - logSumExp), ds = p * (dp - delta);
+    for (int64_t d = 0; d < width; ++d) {
+      dv.row(at)[kvColumn + d] += p * dy.row(row)[column + d];
+      dq.row(row)[column + d] += scale * ds * k.row(at)[kvColumn + d];
+      dk.row(at)[kvColumn + d] += scale * ds * q.row(row)[column + d];
+    }
+    if (dbias && dbias->rank() == 1) {
+      dbias->reals()[head] -= ds * std::abs(distance);
+    } else if (dbias) {
+      int64_t columns = dbias->shape[1];
+      dbias->row(head)[std::clamp<int64_t>(distance + (columns - 1) / 2, 0, columns - 1)] += ds;
+    }
+  }
+}
+
+LogicalResult reference::evaluate(AttentionGradientOp op, Frame &frame) {
+  const Sequences &queries = frame.sequences(op.getQuerySequences());
+  const Sequences &keys = frame.sequences(op.getKeySequences());
+  const Tensor &q = frame.tensor(op.getQ()), &k = frame.tensor(op.getK());
+  if (failed(checkRows(op, frame, "q", q, queries)) || failed(checkRows(op, frame, "k", k, keys)) ||
+      failed(checkBatch(op, frame, queries, keys)))
+    return failure();
+  Tensor dq = Tensor::zeros(q.shape), dk = Tensor::zeros(k.shape), dv = dk, dbias;
+  if (op.getPositionBias())
+    dbias = Tensor::zeros(frame.tensor(op.getPositionBias()).shape);
+  for (int64_t b = 0; b < queries.batch; ++b) {
+    int64_t firstKey = keys.offsets[b], count = keys.offsets[b + 1] - firstKey;
+    for (int64_t row = queries.offsets[b]; row < queries.offsets[b + 1]; ++row) {
+      int64_t position = count - (queries.offsets[b + 1] - row); // from the end of the keys
+      auto visible = visibleKeys(op.getOptions(), position, count);
+      for (int64_t h = 0; h < static_cast<int64_t>(op.getNumHeads()); ++h)
+        attendBackward(op, frame, row, h, firstKey, visible, position, dq, dk, dv,
+                       op.getPositionBias() ? &dbias : nullptr);
+    }
+  }
+  frame.set(op.getDq(), std::move(dq));
+  frame.set(op.getDk(), std::move(dk));
+  frame.set(op.getDv(), std::move(dv));
+  if (op.getPositionBias())
+    frame.set(op.getDpositionBias(), std::move(dbias));
+  return success();
+}

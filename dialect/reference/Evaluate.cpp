@@ -40,18 +40,22 @@ void reference::registerEvaluation(DialectRegistry &registry) {
 #include "dialect/TransformerOps.cpp.inc"
         >(context);
     attach<QuantizeWeightOp, QuantizeRowsOp>(context);
+    attach<
+#define GET_OP_LIST
+#include "dialect/GradientOps.cpp.inc"
+        >(context);
   });
   // Upstream ops that models and prepare functions use.
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attach<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-           arith::AddIOp, arith::SubIOp, arith::MulIOp>(context);
+           arith::NegFOp, arith::AddIOp, arith::SubIOp, arith::MulIOp>(context);
   });
   registry.addExtension(
       +[](MLIRContext *context, func::FuncDialect *) { attach<func::CallOp>(context); });
   registry.addExtension(
       +[](MLIRContext *context, linalg::LinalgDialect *) { attach<linalg::TransposeOp>(context); });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    attach<tensor::DimOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp, tensor::ExtractSliceOp,
-           tensor::ExpandShapeOp, tensor::CollapseShapeOp>(context);
+    attach<tensor::DimOp, tensor::SplatOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp,
+           tensor::ExtractSliceOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(context);
   });
 }

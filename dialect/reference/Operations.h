@@ -8,6 +8,7 @@
 #ifndef DIALECT_REFERENCE_OPERATIONS_H
 #define DIALECT_REFERENCE_OPERATIONS_H
 
+#include "dialect/GradientOps.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/reference/Frame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,18 @@ LogicalResult evaluate(TokenColumnsOp op, Frame &frame);
 // Patches and windows: Window.cpp.
 LogicalResult evaluate(PatchesOp op, Frame &frame);
 LogicalResult evaluate(WindowsOp op, Frame &frame);
+
+// Training: Gradients.cpp, but attention's in Attention.cpp.
+LogicalResult evaluate(CrossEntropyOp op, Frame &frame);
+LogicalResult evaluate(CrossEntropyGradientOp op, Frame &frame);
+LogicalResult evaluate(LinearWeightGradientOp op, Frame &frame);
+LogicalResult evaluate(SumRowsOp op, Frame &frame);
+LogicalResult evaluate(ActivationGradientOp op, Frame &frame);
+LogicalResult evaluate(LayerNormGradientOp op, Frame &frame);
+LogicalResult evaluate(RmsNormGradientOp op, Frame &frame);
+LogicalResult evaluate(EmbeddingGradientOp op, Frame &frame);
+LogicalResult evaluate(RotaryEmbeddingGradientOp op, Frame &frame);
+LogicalResult evaluate(AttentionGradientOp op, Frame &frame);
 
 // Embeddings: Embedding.cpp.
 
@@ -111,10 +124,12 @@ LogicalResult evaluate(arith::AddFOp op, Frame &frame);
 LogicalResult evaluate(arith::SubFOp op, Frame &frame);
 LogicalResult evaluate(arith::MulFOp op, Frame &frame);
 LogicalResult evaluate(arith::DivFOp op, Frame &frame);
+LogicalResult evaluate(arith::NegFOp op, Frame &frame);
 LogicalResult evaluate(arith::AddIOp op, Frame &frame);
 LogicalResult evaluate(arith::SubIOp op, Frame &frame);
 LogicalResult evaluate(arith::MulIOp op, Frame &frame);
 LogicalResult evaluate(tensor::DimOp op, Frame &frame);
+LogicalResult evaluate(tensor::SplatOp op, Frame &frame);
 LogicalResult evaluate(tensor::EmptyOp op, Frame &frame);
 LogicalResult evaluate(tensor::CastOp op, Frame &frame);
 LogicalResult evaluate(tensor::ConcatOp op, Frame &frame);

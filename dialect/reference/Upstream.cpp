@@ -96,6 +96,13 @@ LogicalResult reference::evaluate(arith::MulFOp op, Frame &frame) {
 LogicalResult reference::evaluate(arith::DivFOp op, Frame &frame) {
   return combine(op, frame, std::divides<>());
 }
+LogicalResult reference::evaluate(arith::NegFOp op, Frame &frame) {
+  Tensor result = frame.tensor(op.getOperand());
+  for (double &value : result.reals())
+    value = -value;
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
 LogicalResult reference::evaluate(arith::AddIOp op, Frame &frame) {
   return combine(op, frame, std::plus<>());
 }
@@ -116,14 +123,26 @@ LogicalResult reference::evaluate(tensor::DimOp op, Frame &frame) {
   return success();
 }
 
+/// The sizes of a result, of which operands say the dynamic ones.
+static std::vector<int64_t> sizesOf(RankedTensorType type, ValueRange dynamic, Frame &frame) {
+  std::vector<int64_t> shape = type.getShape().vec();
+  for (int64_t &size : shape)
+    if (ShapedType::isDynamic(size)) {
+      size = frame.tensor(dynamic.front()).integers()[0];
+      dynamic = dynamic.drop_front();
+    }
+  return shape;
+}
+
+LogicalResult reference::evaluate(tensor::SplatOp op, Frame &frame) {
+  Tensor result = Tensor::zeros(sizesOf(op.getType(), op.getDynamicSizes(), frame));
+  result.reals().assign(result.size(), frame.tensor(op.getInput()).reals()[0]);
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
 LogicalResult reference::evaluate(tensor::EmptyOp op, Frame &frame) {
-  std::vector<int64_t> shape;
-  for (OpFoldResult size : op.getMixedSizes()) {
-    if (auto value = dyn_cast<Value>(size))
-      shape.push_back(frame.tensor(value).integers()[0]);
-    else
-      shape.push_back(cast<IntegerAttr>(cast<Attribute>(size)).getInt());
-  }
+  std::vector<int64_t> shape = sizesOf(op.getType(), op.getDynamicSizes(), frame);
   bool real = isa<FloatType>(op.getType().getElementType());
   frame.set(op.getResult(), real ? Tensor::zeros(shape) : Tensor::integerZeros(shape));
   return success();

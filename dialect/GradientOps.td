@@ -1,0 +1,233 @@
+//===- GradientOps.td - losses, and the backward of ops -----------------*- tablegen -*-===//
+//
+// `d` in front of a name stands for the gradient of the loss with regard to it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DIALECT_GRADIENTOPS_TD
+#define DIALECT_GRADIENTOPS_TD
+
+include "dialect/CostInterface.td"
+include "dialect/DifferentiateInterface.td"
+include "dialect/TransformerAttrs.td"
+include "dialect/TransformerTypes.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Transformer_Scalar : Type<TensorRankOf<[F32], [0]>.predicate, "scalar tensor of f32", "::mlir::RankedTensorType">;
+
+def Transformer_CrossEntropyOp : Transformer_Op<"cross_entropy", [Pure, Transformer_CostOpInterface,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
+  let summary = "mean cross-entropy of rows of scores and their labels";
+  let description = [{
+    With `l` the labels, `p = softmax(logits[t, :])` of V classes and
+    `e = label_smoothing`, the mean over all t with `l[t] != ignore_index` of
+    `-(1 - e) log p[l[t]] - e / V sum_v log p[v]`; 0 where none counts.
+
+    Shapes: logits `[T, V]`, labels `[T]`, result a scalar.
+    Error: labels of another number of rows, a label_smoothing outside [0, 1). A label
+    that counts outside `[0, V)` is refused by the runtime before the call.
+
+    ```mlir
+    %loss = transformer.cross_entropy %logits, %labels : tensor<?x50257xf32>, tensor<?xi64> -> tensor<f32>
+    ```
+    Source: torch.nn.CrossEntropyLoss, reduction "mean" (which gives NaN where none counts).
+  }];
+  let arguments = (ins Transformer_Rows:$logits, Transformer_Ids:$labels,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
+  let results = (outs Transformer_Scalar:$loss);
+  let assemblyFormat = "$logits `,` $labels attr-dict `:` type($logits) `,` type($labels) `->` type($loss)";
+  let hasVerifier = 1;
+}
+
+def Transformer_CrossEntropyGradientOp : Transformer_Op<"cross_entropy_gradient",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["logits", "dlogits"]>]> {
+  let summary = "backward of cross_entropy";
+  let description = [{
+    `dlogits[t, v] = dloss / n (p[v] - (1 - e) [v = l[t]] - e / V)` where row t
+    counts, n being how many do, else 0.
+
+    Shapes: as `cross_entropy`; dloss a scalar, dlogits `[T, V]`.
+
+    ```mlir
+    %d = transformer.cross_entropy_gradient %logits, %labels, %dloss : tensor<?x50257xf32>, tensor<?xi64>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$logits, Transformer_Ids:$labels, Transformer_Scalar:$dloss,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
+  let results = (outs Transformer_Rows:$dlogits);
+  let assemblyFormat = "$logits `,` $labels `,` $dloss attr-dict `:` type($logits) `,` type($labels) `,` type($dloss)";
+}
+
+def Transformer_LinearWeightGradientOp : Transformer_Op<"linear_weight_gradient",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
+  let summary = "backward of linear, with regard to its weight";
+  let description = [{
+    `dweight(n, k) = sum over t of dy[t, n] x[t, k]`, as `[N, K]` (`out_in`) or
+    `[K, N]` (`in_out`).
+
+    Shapes: x `[T, K]`, dy `[T, N]`. Error: a result of other sizes.
+
+    ```mlir
+    %dw = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x768xf32>, tensor<?x3072xf32> -> tensor<3072x768xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$dy, Transformer_WeightLayoutAttr:$layout);
+  let results = (outs Transformer_Matrix:$dweight);
+  let assemblyFormat = "$x `,` $dy $layout attr-dict `:` type($x) `,` type($dy) `->` type($dweight)";
+  let hasVerifier = 1;
+}
+
+def Transformer_SumRowsOp : Transformer_Op<"sum_rows", [Pure, Transformer_CostOpInterface]> {
+  let summary = "the sum of all rows";
+  let description = [{
+    `result[w] = sum over t of x[t, w]`, in the order of t: the backward of a bias.
+
+    Shapes: x `[T, W]`, result `[W]`. Error: another width.
+
+    ```mlir
+    %db = transformer.sum_rows %dy : tensor<?x3072xf32> -> tensor<3072xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x);
+  let results = (outs Transformer_Vector:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Transformer_ActivationGradientOp : Transformer_Op<"activation_gradient",
+    !listconcat([Pure, SameOperandsAndResultType, Transformer_CostOpInterface], ElementwiseMappable.traits)> {
+  let summary = "backward of activation";
+  let description = [{
+    `dx = dy f'(x)` for the function `kind` of `transformer.activation`; relu's
+    derivative is 0 at 0.
+
+    Shapes: any `[T, W]`, all the same; scalars or vectors inside of elementwise ops.
+
+    ```mlir
+    %dx = transformer.activation_gradient gelu %x, %dy : tensor<?x3072xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_ActivationKindAttr:$kind, Transformer_RowsOrScalar:$x, Transformer_RowsOrScalar:$dy);
+  let results = (outs Transformer_RowsOrScalar:$dx);
+  let assemblyFormat = "$kind $x `,` $dy attr-dict `:` type($x)";
+}
+
+def Transformer_LayerNormGradientOp : Transformer_Op<"layer_norm_gradient",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "dy", "dx"]>, AllTypesMatch<["gamma", "dgamma", "dbeta"]>]> {
+  let summary = "backward of layer_norm";
+  let description = [{
+    With `h = (x - mean) / d` of each row and `g = dy * gamma`:
+    `dx = (g - mean(g) - h c sum(g h)) / d`, where c is `1 / W`, with `unbiased`
+    `1 / (W - 1)`, and with `eps_outside` divided by `1 - eps / d`;
+    `dgamma = sum over t of dy h`, `dbeta = sum over t of dy`.
+
+    Shapes: x, dy and dx `[T, W]`; gamma, dgamma and dbeta `[W]`. Error: as `layer_norm`.
+
+    ```mlir
+    %dx, %dgamma, %dbeta = transformer.layer_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-12> : tensor<?x768xf32>, tensor<768xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Rows:$dy, Transformer_NormAttr:$norm);
+  let results = (outs Transformer_Rows:$dx, Transformer_Vector:$dgamma, Transformer_Vector:$dbeta);
+  let assemblyFormat = "$x `,` $gamma `,` $dy `norm` `` $norm attr-dict `:` type($x) `,` type($gamma)";
+  let hasVerifier = 1;
+}
+
+def Transformer_RmsNormGradientOp : Transformer_Op<"rms_norm_gradient",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "dy", "dx"]>, AllTypesMatch<["gamma", "dgamma"]>]> {
+  let summary = "backward of rms_norm";
+  let description = [{
+    With `h = x / d` of each row, or part of one, of width W and `g = dy * gamma`:
+    `dx = (g - h mean(g h)) / d`, `dgamma = sum of dy h` over all of them.
+
+    Shapes: x, dy and dx `[T, W num_heads]`, gamma and dgamma `[W]`. Error: as `rms_norm`.
+
+    ```mlir
+    %dx, %dgamma = transformer.rms_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-6> : tensor<?x2048xf32>, tensor<2048xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Rows:$dy, Transformer_NormAttr:$norm,
+                       DefaultValuedAttr<I64Attr, "1">:$num_heads);
+  let results = (outs Transformer_Rows:$dx, Transformer_Vector:$dgamma);
+  let assemblyFormat = "$x `,` $gamma `,` $dy `norm` `` $norm attr-dict `:` type($x) `,` type($gamma)";
+  let hasVerifier = 1;
+}
+
+def Transformer_EmbeddingGradientOp : Transformer_Op<"embedding_gradient", [Pure, Transformer_CostOpInterface]> {
+  let summary = "backward of embedding";
+  let description = [{
+    `dtable[v, :] = scale * sum of dy[t, :]` over all t with `ids[t] = v`, in the order of t.
+
+    Shapes: ids `[T]`, dy `[T, W]`, dtable `[V, W]`. Error: widths that differ.
+
+    ```mlir
+    %dt = transformer.embedding_gradient %ids, %dy : tensor<?xi64>, tensor<?x768xf32> -> tensor<30522x768xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Ids:$ids, Transformer_Rows:$dy, DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Transformer_Matrix:$dtable);
+  let assemblyFormat = "$ids `,` $dy attr-dict `:` type($ids) `,` type($dy) `->` type($dtable)";
+  let hasVerifier = 1;
+}
+
+def Transformer_RotaryEmbeddingGradientOp : Transformer_Op<"rotary_embedding_gradient",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["dy", "dx"]>]> {
+  let summary = "backward of rotary_embedding";
+  let description = [{
+    Pairs of columns turned the other way round:
+    `dx[i] = dy[i] c[i] + dy[i + R / 2] s[i]`, `dx[i + R / 2] = dy[i + R / 2] c[i] - dy[i] s[i]`.
+
+    Shapes: dy and dx `[T, num_heads * D]`, table `[T, R]`. Error: as `rotary_embedding`.
+
+    ```mlir
+    %dx = transformer.rotary_embedding_gradient %dy, %table {num_heads = 32 : i64} : tensor<?x2048xf32>, tensor<?x64xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$dy, Transformer_Rows:$table, I64Attr:$num_heads);
+  let results = (outs Transformer_Rows:$dx);
+  let assemblyFormat = "$dy `,` $table attr-dict `:` type($dy) `,` type($table)";
+}
+
+def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
+    [Pure, AllTypesMatch<["q", "result", "dresult", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>,
+     DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
+  let summary = "backward of attention";
+  let description = [{
+    With `P = exp(S - log_sum_exp)` of each head, S the scores of
+    `transformer.attention`, `delta[i] = sum over columns of dresult[i] result[i]` and
+    `dS = P * (dresult V^T - delta)`:
+    `dv = P^T dresult`, `dq = scale dS K`, `dk = scale dS^T Q`; keys and values that
+    heads share get the sum over these. `dposition_bias`, in the form of `position_bias`,
+    is the sum of dS over all pairs of the same distance (times `-|d|` for slopes).
+    Neither scores nor P are stored.
+
+    Shapes: as `attention`; gradients as what they are of.
+
+    ```mlir
+    %dq, %dk, %dv = transformer.attention_gradient %q, %k, %v, %y, %lse, %dy sequences(%seq, %seq) options<causal>
+        {num_heads = 12 : i64, scale = 0.125 : f64} : tensor<?x768xf32>, tensor<?x768xf32>, tensor<?x768xf32>, tensor<?x12xf32>
+    ```
+    Source: Dao et al. 2022 (FlashAttention), algorithm 4.
+  }];
+  let arguments = (ins Transformer_Rows:$q, Transformer_Rows:$k, Transformer_Rows:$v,
+                       Transformer_Rows:$result, Transformer_Rows:$log_sum_exp, Transformer_Rows:$dresult,
+                       Transformer_Sequences:$query_sequences, Transformer_Sequences:$key_sequences,
+                       Optional<Transformer_Weight>:$position_bias,
+                       I64Attr:$num_heads, OptionalAttr<I64Attr>:$num_kv_heads,
+                       F64Attr:$scale, Transformer_AttentionOptions:$options);
+  let results = (outs Transformer_Rows:$dq, Transformer_Rows:$dk, Transformer_Rows:$dv, Optional<Transformer_Weight>:$dposition_bias);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $result `,` $log_sum_exp `,` $dresult `sequences` `(` $query_sequences `,` $key_sequences `)`
+    (`position_bias` `(` $position_bias^ `)`)? (`options` `` $options^)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `,` type($log_sum_exp) (`,` type($position_bias)^ `->` type($dposition_bias))?
+  }];
+  let extraClassDeclaration = [{
+    int64_t kvHeads() { return getNumKvHeads().value_or(getNumHeads()); }
+  }];
+}
+
+#endif // DIALECT_GRADIENTOPS_TD

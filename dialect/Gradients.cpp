@@ -1,0 +1,167 @@
+//===- Gradients.cpp - the backward of each op ----------------------------===//
+#include "dialect/DifferentiateInterface.h"
+#include "dialect/GradientOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+#include "dialect/DifferentiateInterface.cpp.inc"
+
+using Gradients = MutableArrayRef<Value>;
+
+/// Columns side by side.
+static Value concatColumns(ImplicitLocOpBuilder &b, ValueRange parts, Type type) {
+  Value all = tensor::ConcatOp::create(b, /*dim=*/1, parts);
+  return b.createOrFold<tensor::CastOp>(type, all);
+}
+
+/// dx = dy W is the same layer on the weight read the other way round.
+LogicalResult LinearOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                       Gradients ofOperands) {
+  Value dy = ofResults[0];
+  bool outIn = getLayout() == WeightLayout::OutIn;
+  WeightLayout other = outIn ? WeightLayout::InOut : WeightLayout::OutIn;
+  ofOperands[0] = LinearOp::create(b, getX().getType(), dy, getWeight(), Value(), other);
+  ofOperands[1] =
+      LinearWeightGradientOp::create(b, getWeight().getType(), getX(), dy, getLayout());
+  if (getBias())
+    ofOperands[2] = SumRowsOp::create(b, getBias().getType(), dy);
+  return success();
+}
+
+LogicalResult SplitOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                      Gradients ofOperands) {
+  SmallVector<Value> parts;
+  for (auto [result, gradient] : llvm::zip_equal(getResults(), ofResults)) {
+    if (gradient) {
+      parts.push_back(gradient);
+      continue;
+    }
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<Value> sizes;
+    if (type.isDynamicDim(0))
+      sizes.push_back(tensor::DimOp::create(b, result, 0));
+    parts.push_back(tensor::SplatOp::create(b, zero, type, sizes));
+  }
+  ofOperands[0] = concatColumns(b, parts, getX().getType());
+  return success();
+}
+
+LogicalResult LayerNormOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                          Gradients ofOperands) {
+  auto op = LayerNormGradientOp::create(b, getX().getType(), getGamma().getType(),
+                                        getBeta().getType(), getX(), getGamma(), ofResults[0],
+                                        getNorm());
+  ofOperands[0] = op.getDx(), ofOperands[1] = op.getDgamma(), ofOperands[2] = op.getDbeta();
+  return success();
+}
+
+LogicalResult RmsNormOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                        Gradients ofOperands) {
+  auto op = RmsNormGradientOp::create(b, getX().getType(), getGamma().getType(), getX(), getGamma(),
+                                      ofResults[0], getNorm(), getNumHeads());
+  ofOperands[0] = op.getDx(), ofOperands[1] = op.getDgamma();
+  return success();
+}
+
+LogicalResult ActivationOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                           Gradients ofOperands) {
+  ofOperands[0] =
+      ActivationGradientOp::create(b, getX().getType(), getKind(), getX(), ofResults[0]);
+  return success();
+}
+
+LogicalResult EmbeddingOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                          Gradients ofOperands) {
+  ofOperands[1] =
+      EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0], getScale());
+  return success();
+}
+
+LogicalResult RotaryEmbeddingOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                                Gradients ofOperands) {
+  ofOperands[0] = RotaryEmbeddingGradientOp::create(b, getX().getType(), ofResults[0], getTable(),
+                                                    getNumHeads());
+  return success();
+}
+
+/// `op`, or in its place one that also gives what its backward needs.
+static AttentionOp withLogSumExp(ImplicitLocOpBuilder &b, AttentionOp op) {
+  if (op.getLogSumExp())
+    return op;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  auto type = cast<RankedTensorType>(op.getType(0));
+  auto sums = type.clone({type.getDimSize(0), static_cast<int64_t>(op.getNumHeads())});
+  OperationState state(op.getLoc(), AttentionOp::getOperationName(), op->getOperands(),
+                       {type, sums}, op->getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  auto both = cast<AttentionOp>(b.create(state));
+  op.getResult().replaceAllUsesWith(both.getResult());
+  return both;
+}
+
+LogicalResult AttentionOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                          Gradients ofOperands) {
+  if (getScaleFactor() || getQueryScores() || getKeyScores())
+    return emitOpError() << "with a scale_factor or relative scores has no backward yet";
+  if (!ofResults[0] || (getLogSumExp() && ofResults[1]))
+    return emitOpError() << "has no backward of its log_sum_exp";
+  AttentionOp op = withLogSumExp(b, *this);
+  Value bias = op.getPositionBias();
+  auto gradient = AttentionGradientOp::create(
+      b, op.getQ().getType(), op.getK().getType(), op.getV().getType(),
+      bias ? bias.getType() : Type(), op.getQ(), op.getK(), op.getV(), op.getResult(),
+      op.getLogSumExp(), ofResults[0], op.getQuerySequences(), op.getKeySequences(), bias,
+      op.getNumHeadsAttr(), op.getNumKvHeadsAttr(), op.getScaleAttr(), op.getOptionsAttr());
+  ofOperands[0] = gradient.getDq(), ofOperands[1] = gradient.getDk();
+  ofOperands[2] = gradient.getDv();
+  if (bias)
+    ofOperands[5] = gradient.getDpositionBias();
+  return success();
+}
+
+LogicalResult CrossEntropyOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                             Gradients ofOperands) {
+  ofOperands[0] =
+      CrossEntropyGradientOp::create(b, getLogits().getType(), getLogits(), getLabels(),
+                                     ofResults[0], getIgnoreIndex(), getLabelSmoothing());
+  return success();
+}
+
+namespace {
+
+template <typename OpTy, auto build>
+struct Backward : DifferentiateOpInterface::ExternalModel<Backward<OpTy, build>, OpTy> {
+  LogicalResult buildGradients(Operation *op, ImplicitLocOpBuilder &b, ValueRange ofResults,
+                               Gradients ofOperands) const {
+    build(b, cast<OpTy>(op), ofResults[0], ofOperands);
+    return success();
+  }
+};
+
+void ofSum(ImplicitLocOpBuilder &, arith::AddFOp, Value dy, Gradients ofOperands) {
+  ofOperands[0] = ofOperands[1] = dy;
+}
+
+void ofDifference(ImplicitLocOpBuilder &b, arith::SubFOp, Value dy, Gradients ofOperands) {
+  ofOperands[0] = dy, ofOperands[1] = arith::NegFOp::create(b, dy);
+}
+
+void ofProduct(ImplicitLocOpBuilder &b, arith::MulFOp op, Value dy, Gradients ofOperands) {
+  ofOperands[0] = arith::MulFOp::create(b, dy, op.getRhs());
+  ofOperands[1] = arith::MulFOp::create(b, dy, op.getLhs());
+}
+
+} // namespace
+
+void mlir::transformer::registerDifferentiation(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    arith::AddFOp::attachInterface<Backward<arith::AddFOp, ofSum>>(*context);
+    arith::SubFOp::attachInterface<Backward<arith::SubFOp, ofDifference>>(*context);
+    arith::MulFOp::attachInterface<Backward<arith::MulFOp, ofProduct>>(*context);
+  });
+}

@@ -1,0 +1,218 @@
+//===- Gradients.cpp - losses, and the backward of ops --------------------===//
+#include "dialect/reference/Operations.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::reference;
+
+/// softmax of a row of scores.
+static std::vector<double> probabilities(llvm::ArrayRef<double> scores) {
+  double most = *llvm::max_element(scores), sum = 0;
+  std::vector<double> result;
+  for (double score : scores)
+    sum += result.emplace_back(std::exp(score - most));
+  for (double &value : result)
+    value /= sum;
+  return result;
+}
+
+/// Calls `visit` with each row that counts, its label and probabilities; returns how many.
+template <typename OpTy>
+static FailureOr<int64_t>
+forEachLabel(OpTy op, Frame &frame,
+             llvm::function_ref<void(int64_t, int64_t, llvm::ArrayRef<double>)> visit) {
+  const Tensor &logits = frame.tensor(op.getLogits()), &labels = frame.tensor(op.getLabels());
+  if (labels.shape[0] != logits.shape[0])
+    return frame.fail(op, "expected as many labels as rows");
+  int64_t classes = logits.shape[1], count = 0;
+  for (int64_t t = 0; t < logits.shape[0]; ++t) {
+    int64_t label = labels.integers()[t];
+    if (label == static_cast<int64_t>(op.getIgnoreIndex()))
+      continue;
+    if (label < 0 || label >= classes)
+      return frame.fail(op, "label " + llvm::Twine(label) + " of row " + llvm::Twine(t) +
+                                " is outside [0, " + llvm::Twine(classes) + ")");
+    visit(t, label, probabilities({logits.row(t), static_cast<size_t>(classes)}));
+    ++count;
+  }
+  return count;
+}
+
+LogicalResult reference::evaluate(CrossEntropyOp op, Frame &frame) {
+  double smoothing = op.getLabelSmoothing().convertToDouble(), sum = 0;
+  auto count = forEachLabel(op, frame, [&](int64_t, int64_t label, llvm::ArrayRef<double> p) {
+    double all = 0;
+    for (double value : p)
+      all += std::log(value);
+    sum -= (1 - smoothing) * std::log(p[label]) + smoothing / p.size() * all;
+  });
+  if (failed(count))
+    return failure();
+  frame.set(op.getLoss(), Tensor{{}, std::vector<double>{*count ? sum / *count : 0.0}});
+  return success();
+}
+
+LogicalResult reference::evaluate(CrossEntropyGradientOp op, Frame &frame) {
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  Tensor result = Tensor::zeros(frame.tensor(op.getLogits()).shape);
+  auto count = forEachLabel(op, frame, [&](int64_t t, int64_t label, llvm::ArrayRef<double> p) {
+    for (auto [v, value] : llvm::enumerate(p)) {
+      double target = static_cast<int64_t>(v) == label ? 1 - smoothing : 0;
+      result.row(t)[v] = value - target - smoothing / p.size();
+    }
+  });
+  if (failed(count))
+    return failure();
+  for (double &value : result.reals())
+    value *= frame.tensor(op.getDloss()).reals()[0] / std::max<int64_t>(*count, 1);
+  frame.set(op.getDlogits(), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(LinearWeightGradientOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
+  int64_t inputs = x.shape[1], outputs = dy.shape[1];
+  bool outIn = op.getLayout() == WeightLayout::OutIn;
+  Tensor result = Tensor::zeros(outIn ? std::vector{outputs, inputs} : std::vector{inputs, outputs});
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t n = 0; n < outputs; ++n)
+      for (int64_t k = 0; k < inputs; ++k)
+        (outIn ? result.row(n)[k] : result.row(k)[n]) += dy.row(t)[n] * x.row(t)[k];
+  frame.set(op.getDweight(), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(SumRowsOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX());
+  Tensor result = Tensor::zeros({x.shape[1]});
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t c = 0; c < x.shape[1]; ++c)
+      result.reals()[c] += x.row(t)[c];
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
+static double derivative(ActivationKind kind, double x) {
+  switch (kind) {
+  case ActivationKind::Relu:
+    return x > 0 ? 1 : x <= 0 ? 0 : x; // NaN stays
+  case ActivationKind::Gelu:
+    return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) +
+           x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+  case ActivationKind::GeluTanh: {
+    double c = std::sqrt(2 / M_PI), t = std::tanh(c * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x);
+  }
+  case ActivationKind::Silu:
+  case ActivationKind::QuickGelu: {
+    double slope = kind == ActivationKind::Silu ? 1 : 1.702, s = 1 / (1 + std::exp(-slope * x));
+    return s + slope * x * s * (1 - s);
+  }
+  case ActivationKind::Tanh:
+    return 1 - std::tanh(x) * std::tanh(x);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+LogicalResult reference::evaluate(ActivationGradientOp op, Frame &frame) {
+  Tensor result = frame.tensor(op.getDy());
+  for (auto [d, x] : llvm::zip_equal(result.reals(), frame.tensor(op.getX()).reals()))
+    d *= derivative(op.getKind(), x);
+  frame.set(op.getDx(), std::move(result));
+  return success();
+}
+
+namespace {
+
+/// The backward of a norm over `width` consecutive numbers, x's and dy's; adds to dgamma and dbeta.
+struct NormBackward {
+  NormAttr norm;
+  llvm::ArrayRef<double> gamma;
+  bool centred;
+
+  void run(const double *x, const double *dy, double *dx, double *dgamma, double *dbeta) const {
+    size_t width = gamma.size();
+    double mean = 0, squares = 0, eps = norm.getEps().convertToDouble();
+    for (size_t c = 0; centred && c < width; ++c)
+      mean += x[c] / width;
+    for (size_t c = 0; c < width; ++c)
+      squares += (x[c] - mean) * (x[c] - mean);
+    double count = norm.getUnbiased() ? width - 1 : width, variance = squares / count;
+    bool outside = norm.getEpsOutside();
+    double d = outside ? std::sqrt(variance) + eps : std::sqrt(variance + eps);
+    double meanOfG = 0, sumOfGh = 0;
+    for (size_t c = 0; c < width; ++c) {
+      double h = (x[c] - mean) / d, g = dy[c] * gamma[c];
+      meanOfG += centred ? g / width : 0;
+      sumOfGh += g * h;
+      dgamma[c] += dy[c] * h;
+      if (dbeta)
+        dbeta[c] += dy[c];
+    }
+    double factor = sumOfGh / count / (outside ? 1 - eps / d : 1);
+    for (size_t c = 0; c < width; ++c)
+      dx[c] = (dy[c] * gamma[c] - meanOfG - (x[c] - mean) / d * factor) / d;
+  }
+};
+
+} // namespace
+
+LogicalResult reference::evaluate(LayerNormGradientOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
+  const Tensor &gamma = frame.tensor(op.getGamma());
+  Tensor dx = Tensor::zeros(x.shape), dgamma = Tensor::zeros(gamma.shape), dbeta = dgamma;
+  NormBackward backward{op.getNorm(), gamma.reals(), /*centred=*/true};
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    backward.run(x.row(t), dy.row(t), dx.row(t), dgamma.reals().data(), dbeta.reals().data());
+  frame.set(op.getDx(), std::move(dx));
+  frame.set(op.getDgamma(), std::move(dgamma));
+  frame.set(op.getDbeta(), std::move(dbeta));
+  return success();
+}
+
+LogicalResult reference::evaluate(RmsNormGradientOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
+  const Tensor &gamma = frame.tensor(op.getGamma());
+  Tensor dx = Tensor::zeros(x.shape), dgamma = Tensor::zeros(gamma.shape);
+  NormBackward backward{op.getNorm(), gamma.reals(), /*centred=*/false};
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t first = 0; first < x.shape[1]; first += gamma.shape[0])
+      backward.run(x.row(t) + first, dy.row(t) + first, dx.row(t) + first, dgamma.reals().data(),
+                   nullptr);
+  frame.set(op.getDx(), std::move(dx));
+  frame.set(op.getDgamma(), std::move(dgamma));
+  return success();
+}
+
+LogicalResult reference::evaluate(EmbeddingGradientOp op, Frame &frame) {
+  const Tensor &ids = frame.tensor(op.getIds()), &dy = frame.tensor(op.getDy());
+  auto type = cast<RankedTensorType>(op.getDtable().getType());
+  Tensor result = Tensor::zeros(type.getShape().vec());
+  double scale = op.getScale().convertToDouble();
+  for (int64_t t = 0; t < dy.shape[0]; ++t) {
+    int64_t id = ids.integers()[t];
+    if (id < 0 || id >= result.shape[0])
+      return frame.fail(op, "id " + llvm::Twine(id) + " is outside of the table");
+    for (int64_t c = 0; c < dy.shape[1]; ++c)
+      result.row(id)[c] += scale * dy.row(t)[c];
+  }
+  frame.set(op.getDtable(), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(RotaryEmbeddingGradientOp op, Frame &frame) {
+  const Tensor &dy = frame.tensor(op.getDy()), &table = frame.tensor(op.getTable());
+  Tensor dx = dy;
+  int64_t heads = op.getNumHeads(), width = dy.shape[1] / heads, half = table.shape[1] / 2;
+  for (int64_t t = 0; t < dy.shape[0]; ++t)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < half; ++i) {
+        int64_t first = h * width + i, second = first + half;
+        double c = table.row(t)[i], s = table.row(t)[half + i];
+        dx.row(t)[first] = dy.row(t)[first] * c + dy.row(t)[second] * s;
+        dx.row(t)[second] = dy.row(t)[second] * c - dy.row(t)[first] * s;
+      }
+  frame.set(op.getDx(), std::move(dx));
+  return success();
+}

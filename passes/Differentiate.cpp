@@ -1,0 +1,209 @@
+//===- Differentiate.cpp - gradients of a loss ----------------------------===//
+//
+// Reverse mode, function by function: a layer that is called many times has one backward function,
+// which computes the layer's values again from its arguments.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/DifferentiateInterface.h"
+#include "dialect/ParameterOps.h"
+#include "dialect/TransformerDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/SymbolTable.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "passes/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Gradients of the values of a function, each a sum over its readers.
+class Gradients {
+public:
+  Value of(Value value) const { return sums.lookup(value); }
+
+  void add(ImplicitLocOpBuilder &b, Value value, Value gradient) {
+    if (!gradient)
+      return;
+    Value &sum = sums[value];
+    sum = sum ? Value(arith::AddFOp::create(b, sum, gradient)) : gradient;
+  }
+
+private:
+  DenseMap<Value, Value> sums;
+};
+
+/// The backward of a function: from its arguments and the gradients of some of its results to those
+/// of its arguments.
+struct Backward {
+  func::FuncOp function;
+  SmallVector<int64_t> results; // for each argument: which result its gradient is, or -1
+};
+
+class Differentiator {
+public:
+  explicit Differentiator(ModuleOp module) : module(module), symbols(module) {}
+
+  /// Adds `@NAME_and_gradients`, which gives the loss of `@NAME` and the gradient of each parameter
+  /// that it reads.
+  LogicalResult run(func::FuncOp loss) {
+    func::FuncOp both = loss.clone();
+    both.setName((loss.getName() + "_and_gradients").str());
+    symbols.insert(both, std::next(Block::iterator(loss)));
+    Operation *end = both.front().getTerminator();
+    SmallVector<GetParameterOp> parameters(both.getOps<GetParameterOp>());
+    ImplicitLocOpBuilder b(end->getLoc(), end);
+    auto scalar = cast<RankedTensorType>(end->getOperand(0).getType());
+    Gradients gradients;
+    gradients.add(b, end->getOperand(0),
+                  arith::ConstantOp::create(
+                      b, DenseElementsAttr::get(scalar, Attribute(b.getF32FloatAttr(1)))));
+    if (failed(buildBackward(b, both.front(), gradients)))
+      return failure();
+    llvm::MapVector<StringRef, Value> ofParameters; // read twice, it has the sum
+    for (GetParameterOp parameter : parameters)
+      if (Value gradient = gradients.of(parameter.getResult())) {
+        Value &sum = ofParameters[parameter.getName()];
+        sum = sum ? Value(arith::AddFOp::create(b, sum, gradient)) : gradient;
+      }
+    if (ofParameters.empty())
+      return loss.emitError() << "depends on no parameter";
+    for (auto [name, gradient] : ofParameters) {
+      auto named = b.getNamedAttr(attr::name, b.getStringAttr(name + ".grad"));
+      if (failed(both.insertResult(both.getNumResults(), gradient.getType(),
+                                   b.getDictionaryAttr(named))))
+        return failure();
+      end->insertOperands(end->getNumOperands(), gradient);
+    }
+    return success();
+  }
+
+private:
+  /// Goes through the ops that `block` has before `b`'s place, from the last to the first.
+  LogicalResult buildBackward(ImplicitLocOpBuilder &b, Block &block, Gradients &gradients) {
+    auto forward = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
+    for (Operation *op : llvm::reverse(forward)) {
+      auto ofResults =
+          llvm::map_to_vector(op->getResults(), [&](Value value) { return gradients.of(value); });
+      if (llvm::none_of(ofResults, [](Value value) { return !!value; }))
+        continue;
+      b.setLoc(op->getLoc());
+      SmallVector<Value> operands(op->getOperands()), ofOperands(operands.size());
+      if (failed(buildGradients(b, op, ofResults, ofOperands)))
+        return failure();
+      for (auto [operand, gradient] : llvm::zip_equal(operands, ofOperands))
+        gradients.add(b, operand, gradient);
+    }
+    return success();
+  }
+
+  LogicalResult buildGradients(ImplicitLocOpBuilder &b, Operation *op, ValueRange ofResults,
+                               MutableArrayRef<Value> ofOperands) {
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return ofCall(b, call, ofResults, ofOperands);
+    if (isa<GetParameterOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+      return success();
+    if (auto differentiable = dyn_cast<DifferentiateOpInterface>(op))
+      return differentiable.buildGradients(b, ofResults, ofOperands);
+    bool readsNumbers = llvm::any_of(op->getOperandTypes(), [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && isa<FloatType>(tensor.getElementType());
+    });
+    if (!readsNumbers) // tables of positions
+      return success();
+    return op->emitOpError() << "has no backward, and the loss depends on it";
+  }
+
+  LogicalResult ofCall(ImplicitLocOpBuilder &b, func::CallOp call, ValueRange ofResults,
+                       MutableArrayRef<Value> ofOperands) {
+    FailureOr<Backward *> backward = backwardOf(call, ofResults);
+    if (failed(backward))
+      return failure();
+    SmallVector<Value> operands(call.getOperands());
+    llvm::copy_if(ofResults, std::back_inserter(operands), [](Value value) { return !!value; });
+    auto result = func::CallOp::create(b, (*backward)->function, operands);
+    result->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+    for (auto [i, gradient] : llvm::enumerate((*backward)->results))
+      if (gradient >= 0)
+        ofOperands[i] = result.getResult(gradient);
+    return success();
+  }
+
+  /// Made at a layer's first call, for those of its results that the loss depends on.
+  FailureOr<Backward *> backwardOf(func::CallOp call, ValueRange ofResults) {
+    std::string key = call.getCallee().str();
+    for (Value gradient : ofResults)
+      key += gradient ? '1' : '0';
+    auto [it, isNew] = backwards.try_emplace(key);
+    if (!isNew)
+      return &it->second;
+    auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!layer || layer.isExternal())
+      return call.emitOpError() << "calls a function without a body";
+    func::FuncOp function = layer.clone();
+    function.setName((layer.getName() + ".backward").str());
+    function.setPrivate();
+    function->removeAttr(attr::entry);
+    function.removeResAttrsAttr();
+    symbols.insert(function, std::next(Block::iterator(layer)));
+    Operation *end = function.front().getTerminator();
+    ImplicitLocOpBuilder b(end->getLoc(), end);
+    unsigned numArguments = function.getNumArguments();
+    Gradients gradients;
+    for (auto [value, ofResult] : llvm::zip_equal(end->getOperands(), ofResults)) {
+      if (!ofResult)
+        continue;
+      unsigned index = function.getNumArguments();
+      if (failed(function.insertArgument(index, value.getType(), {}, value.getLoc())))
+        return failure();
+      gradients.add(b, value, function.getArgument(index));
+    }
+    if (failed(buildBackward(b, function.front(), gradients)))
+      return failure();
+    Backward backward{function, {}};
+    SmallVector<Value> results;
+    for (Value argument : function.getArguments().take_front(numArguments)) {
+      Value gradient = gradients.of(argument);
+      backward.results.push_back(gradient ? static_cast<int64_t>(results.size()) : -1);
+      if (gradient)
+        results.push_back(gradient);
+    }
+    end->setOperands(results);
+    function.setFunctionType(
+        b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+    return &(backwards[key] = backward); // a layer inside may have moved it
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<Backward> backwards;
+};
+
+struct Differentiate : transformer::impl::DifferentiatePassBase<Differentiate> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto function = getOperation().lookupSymbol<func::FuncOp>(loss);
+    if (!function || function.isExternal()) {
+      getOperation().emitError() << "has no function @" << loss << " with a body, the loss";
+      return signalPassFailure();
+    }
+    auto type = dyn_cast<RankedTensorType>(
+        function.getNumResults() == 1 ? function.getResultTypes()[0] : Type());
+    if (!type || type.getRank() != 0 || !type.getElementType().isF32()) {
+      function.emitError() << "@" << loss << ": expected one result, the loss, of tensor<f32>, found "
+                           << function.getFunctionType();
+      return signalPassFailure();
+    }
+    if (failed(Differentiator(getOperation()).run(function)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
