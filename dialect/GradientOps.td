@@ -17,6 +17,25 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Transformer_Scalar : Type<TensorRankOf<[F32], [0]>.predicate, "scalar tensor of f32", "::mlir::RankedTensorType">;
 
+def Transformer_ShiftLabelsOp : Transformer_Op<"shift_labels", [Pure, Transformer_CostOpInterface,
+    AllTypesMatch<["labels", "result"]>]> {
+  let summary = "the label of each token is its successor's";
+  let description = [{
+    `result[b, s] = labels[b, s + 1]`, and `ignore_index` in the last column: what a
+    model that predicts the next token is compared with.
+
+    Shapes: labels and result `[B, S]`.
+
+    ```mlir
+    %next = transformer.shift_labels %labels : tensor<?x?xi64>
+    ```
+    Source: ForCausalLMLoss of transformers.
+  }];
+  let arguments = (ins Transformer_IdGrid:$labels, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Transformer_IdGrid:$result);
+  let assemblyFormat = "$labels attr-dict `:` type($labels)";
+}
+
 def Transformer_CrossEntropyOp : Transformer_Op<"cross_entropy", [Pure, Transformer_CostOpInterface,
     DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "mean cross-entropy of rows of scores and their labels";

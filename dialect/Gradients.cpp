@@ -11,6 +11,16 @@ using namespace mlir::transformer;
 
 using Gradients = MutableArrayRef<Value>;
 
+static Value zerosLike(ImplicitLocOpBuilder &b, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(tensor::DimOp::create(b, value, dim));
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  return tensor::SplatOp::create(b, zero, type, sizes);
+}
+
 /// Columns side by side.
 static Value concatColumns(ImplicitLocOpBuilder &b, ValueRange parts, Type type) {
   Value all = tensor::ConcatOp::create(b, /*dim=*/1, parts);
@@ -24,8 +34,7 @@ LogicalResult LinearOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofRes
   bool outIn = getLayout() == WeightLayout::OutIn;
   WeightLayout other = outIn ? WeightLayout::InOut : WeightLayout::OutIn;
   ofOperands[0] = LinearOp::create(b, getX().getType(), dy, getWeight(), Value(), other);
-  ofOperands[1] =
-      LinearWeightGradientOp::create(b, getWeight().getType(), getX(), dy, getLayout());
+  ofOperands[1] = LinearWeightGradientOp::create(b, getWeight().getType(), getX(), dy, getLayout());
   if (getBias())
     ofOperands[2] = SumRowsOp::create(b, getBias().getType(), dy);
   return success();
@@ -39,12 +48,7 @@ LogicalResult SplitOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResu
       parts.push_back(gradient);
       continue;
     }
-    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    auto type = cast<RankedTensorType>(result.getType());
-    SmallVector<Value> sizes;
-    if (type.isDynamicDim(0))
-      sizes.push_back(tensor::DimOp::create(b, result, 0));
-    parts.push_back(tensor::SplatOp::create(b, zero, type, sizes));
+    parts.push_back(zerosLike(b, result));
   }
   ofOperands[0] = concatColumns(b, parts, getX().getType());
   return success();
@@ -52,9 +56,9 @@ LogicalResult SplitOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResu
 
 LogicalResult LayerNormOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                           Gradients ofOperands) {
-  auto op = LayerNormGradientOp::create(b, getX().getType(), getGamma().getType(),
-                                        getBeta().getType(), getX(), getGamma(), ofResults[0],
-                                        getNorm());
+  auto op =
+      LayerNormGradientOp::create(b, getX().getType(), getGamma().getType(), getBeta().getType(),
+                                  getX(), getGamma(), ofResults[0], getNorm());
   ofOperands[0] = op.getDx(), ofOperands[1] = op.getDgamma(), ofOperands[2] = op.getDbeta();
   return success();
 }
@@ -130,38 +134,4 @@ LogicalResult CrossEntropyOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange
       CrossEntropyGradientOp::create(b, getLogits().getType(), getLogits(), getLabels(),
                                      ofResults[0], getIgnoreIndex(), getLabelSmoothing());
   return success();
-}
-
-namespace {
-
-template <typename OpTy, auto build>
-struct Backward : DifferentiateOpInterface::ExternalModel<Backward<OpTy, build>, OpTy> {
-  LogicalResult buildGradients(Operation *op, ImplicitLocOpBuilder &b, ValueRange ofResults,
-                               Gradients ofOperands) const {
-    build(b, cast<OpTy>(op), ofResults[0], ofOperands);
-    return success();
-  }
-};
-
-void ofSum(ImplicitLocOpBuilder &, arith::AddFOp, Value dy, Gradients ofOperands) {
-  ofOperands[0] = ofOperands[1] = dy;
-}
-
-void ofDifference(ImplicitLocOpBuilder &b, arith::SubFOp, Value dy, Gradients ofOperands) {
-  ofOperands[0] = dy, ofOperands[1] = arith::NegFOp::create(b, dy);
-}
-
-void ofProduct(ImplicitLocOpBuilder &b, arith::MulFOp op, Value dy, Gradients ofOperands) {
-  ofOperands[0] = arith::MulFOp::create(b, dy, op.getRhs());
-  ofOperands[1] = arith::MulFOp::create(b, dy, op.getLhs());
-}
-
-} // namespace
-
-void mlir::transformer::registerDifferentiation(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
-    arith::AddFOp::attachInterface<Backward<arith::AddFOp, ofSum>>(*context);
-    arith::SubFOp::attachInterface<Backward<arith::SubFOp, ofDifference>>(*context);
-    arith::MulFOp::attachInterface<Backward<arith::MulFOp, ofProduct>>(*context);
-  });
 }

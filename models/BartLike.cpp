@@ -98,8 +98,11 @@ private:
     std::string name = (side + ".embed_positions.weight").str();
     if (config.sinusoids && !import.checkpoint.holds(name))
       return body().sinusoids(positions, config.width, config.positions, SinusoidLayout::Halves);
-    Value table = body().weight(base + name, {config.positions + config.offset, config.width},
-                                init.embedding(model.getContext()));
+    SmallVector<int64_t> shape = {config.positions + config.offset, config.width};
+    InitAttr random = init.embedding(model.getContext());
+    if (config.sinusoids)
+      model.declareBuffer(base + name, shape, random);
+    Value table = body().weight(base + name, shape, random);
     if (config.offset)
       table = body().slice(table, config.offset, config.positions, "positions");
     return body().embedding(positions, table, "embed_positions");
@@ -229,9 +232,11 @@ private:
 
   Value logits(Value hidden, Value table) {
     Value bias;
-    if (!import.checkpoint.lacks("final_logits_bias")) { // a buffer; older files do not hold it
-      Value row = body().weight("final_logits_bias", {1, rowsOf(table)},
-                                makeInit(model.getContext(), InitKind::Zeros));
+    if (!import.checkpoint.lacks("final_logits_bias")) { // older files do not hold it
+      SmallVector<int64_t> shape = {1, rowsOf(table)};
+      InitAttr zeros = makeInit(model.getContext(), InitKind::Zeros);
+      model.declareBuffer("final_logits_bias", shape, zeros);
+      Value row = body().weight("final_logits_bias", shape, zeros);
       SmallVector<ReassociationIndices> all = {{0, 1}};
       bias = tensor::CollapseShapeOp::create(body().builder, body().named("final_logits_bias"), row,
                                              all);

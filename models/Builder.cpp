@@ -69,6 +69,12 @@ void ModelBuilder::declare(StringRef name, RankedTensorType type, InitAttr init,
                       list.empty() ? ArrayAttr() : builder.getStrArrayAttr(list));
 }
 
+void ModelBuilder::declareBuffer(StringRef name, ArrayRef<int64_t> shape, InitAttr init) {
+  declare(name, RankedTensorType::get(shape, Float32Type::get(context)), init);
+  Operation *parameter = SymbolTable::lookupSymbolIn(firstFunction->getParentOp(), name);
+  cast<ParameterOp>(parameter).setBuffer(true);
+}
+
 Value ModelBuilder::readParameter(StringRef name, RankedTensorType type, InitAttr init) {
   declare(name, type, init);
   return GetParameterOp::create(entryBody->builder, entryBody->named(name), type, name);

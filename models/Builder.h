@@ -109,6 +109,8 @@ public:
   /// Declares a parameter that may be stored under further names.
   void declare(llvm::StringRef name, RankedTensorType type, InitAttr init,
                ArrayRef<std::string> otherNames = {});
+  /// Declares one that is not trained.
+  void declareBuffer(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, InitAttr init);
 
   void setAttribute(llvm::StringRef name, Attribute value) {
     module->getOperation()->setAttr(name, value);

@@ -112,8 +112,10 @@ private:
     x = convolve(convolve(x, frames, "conv1", 1), tokens, "conv2", 2);
     auto type = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());
     Value columns = TokenColumnsOp::create(b, body().named("columns"), type, tokens);
-    Value places = body().embedding(columns, base + "encoder.embed_positions",
-                                    config.sourcePositions, config.width);
+    std::string table = base + "encoder.embed_positions";
+    model.declareBuffer(table + ".weight", {config.sourcePositions, config.width},
+                        body().init.embedding(model.getContext()));
+    Value places = body().embedding(columns, table, config.sourcePositions, config.width);
     return {body().add(x, places, "embeddings"), tokens};
   }
 

@@ -68,11 +68,15 @@ public:
     if (failed(buildBackward(b, both.front(), gradients)))
       return failure();
     llvm::MapVector<StringRef, Value> ofParameters; // read twice, it has the sum
-    for (GetParameterOp parameter : parameters)
+    for (GetParameterOp parameter : parameters) {
+      auto declaration = symbols.lookup<ParameterOp>(parameter.getName());
+      if (declaration && declaration.getBuffer())
+        continue;
       if (Value gradient = gradients.of(parameter.getResult())) {
         Value &sum = ofParameters[parameter.getName()];
         sum = sum ? Value(arith::AddFOp::create(b, sum, gradient)) : gradient;
       }
+    }
     if (ofParameters.empty())
       return loss.emitError() << "depends on no parameter";
     for (auto [name, gradient] : ofParameters) {
@@ -197,7 +201,8 @@ struct Differentiate : transformer::impl::DifferentiatePassBase<Differentiate> {
     auto type = dyn_cast<RankedTensorType>(
         function.getNumResults() == 1 ? function.getResultTypes()[0] : Type());
     if (!type || type.getRank() != 0 || !type.getElementType().isF32()) {
-      function.emitError() << "@" << loss << ": expected one result, the loss, of tensor<f32>, found "
+      function.emitError() << "@" << loss
+                           << ": expected one result, the loss, of tensor<f32>, found "
                            << function.getFunctionType();
       return signalPassFailure();
     }

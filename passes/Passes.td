@@ -282,6 +282,38 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 
+def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
+  let summary = "the loss of a model's scores and given labels";
+  let description = [{
+    Adds `@loss` beside `@forward`: the same arguments and `labels` (`[B, S]` i64, -100
+    where none counts), and as its one result the mean cross-entropy of the scores of
+    the output `logits`, a row a token, with the labels of these tokens, or with
+    `shift` of their successors. Masked tokens have no score, so their labels do not count.
+
+    Error: no entry `@forward` with such an output.
+
+    Example:
+    ```mlir
+    func.func @forward(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>) -> (tensor<?x?x9xf32> {transformer.name = "logits"}) {
+      %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+      ...
+      %y = transformer.unpack_tokens %rows, %seq : tensor<?x9xf32> -> tensor<?x?x9xf32>
+      return %y : tensor<?x?x9xf32>
+    }
+    // and beside it
+    func.func @loss(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>, %labels: tensor<?x?xi64> {transformer.name = "labels"}) -> (tensor<f32> {transformer.name = "loss"}) {
+      ...
+      %l, %0 = transformer.pack_tokens(%labels) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+      %loss = transformer.cross_entropy %rows, %l : tensor<?x9xf32>, tensor<?xi64> -> tensor<f32>
+      return %loss : tensor<f32>
+    }
+    ```
+    Source: the losses of transformers' heads for language models.
+  }];
+  let options = [Option<"shift", "shift", "bool", "false", "a token's label is its successor's">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
+}
+
 def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
   let summary = "gradients of a loss with regard to the parameters";
   let description = [{

@@ -6,6 +6,17 @@ using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::reference;
 
+LogicalResult reference::evaluate(ShiftLabelsOp op, Frame &frame) {
+  const Tensor &labels = frame.tensor(op.getLabels());
+  int64_t columns = labels.shape[1];
+  Tensor result = labels;
+  for (int64_t i = 0; i < labels.size(); ++i)
+    result.integers()[i] =
+        (i + 1) % columns ? labels.integers()[i + 1] : static_cast<int64_t>(op.getIgnoreIndex());
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
 /// softmax of a row of scores.
 static std::vector<double> probabilities(llvm::ArrayRef<double> scores) {
   double most = *llvm::max_element(scores), sum = 0;
@@ -74,7 +85,8 @@ LogicalResult reference::evaluate(LinearWeightGradientOp op, Frame &frame) {
   const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
   int64_t inputs = x.shape[1], outputs = dy.shape[1];
   bool outIn = op.getLayout() == WeightLayout::OutIn;
-  Tensor result = Tensor::zeros(outIn ? std::vector{outputs, inputs} : std::vector{inputs, outputs});
+  Tensor result =
+      Tensor::zeros(outIn ? std::vector{outputs, inputs} : std::vector{inputs, outputs});
   for (int64_t t = 0; t < x.shape[0]; ++t)
     for (int64_t n = 0; n < outputs; ++n)
       for (int64_t k = 0; k < inputs; ++k)

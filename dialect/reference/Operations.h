@@ -35,6 +35,7 @@ LogicalResult evaluate(PatchesOp op, Frame &frame);
 LogicalResult evaluate(WindowsOp op, Frame &frame);
 
 // Training: Gradients.cpp, but attention's in Attention.cpp.
+LogicalResult evaluate(ShiftLabelsOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyGradientOp op, Frame &frame);
 LogicalResult evaluate(LinearWeightGradientOp op, Frame &frame);
@@ -134,6 +135,7 @@ LogicalResult evaluate(tensor::EmptyOp op, Frame &frame);
 LogicalResult evaluate(tensor::CastOp op, Frame &frame);
 LogicalResult evaluate(tensor::ConcatOp op, Frame &frame);
 LogicalResult evaluate(tensor::ExtractSliceOp op, Frame &frame);
+LogicalResult evaluate(tensor::InsertSliceOp op, Frame &frame);
 LogicalResult evaluate(linalg::TransposeOp op, Frame &frame);
 LogicalResult evaluate(tensor::ExpandShapeOp op, Frame &frame);
 LogicalResult evaluate(tensor::CollapseShapeOp op, Frame &frame);

@@ -200,6 +200,23 @@ LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
   return success();
 }
 
+LogicalResult reference::evaluate(tensor::InsertSliceOp op, Frame &frame) {
+  Tensor result = frame.tensor(op.getDest());
+  const Tensor &source = frame.tensor(op.getSource());
+  if (result.isInteger() || !op.getOffsets().empty() || !op.getSizes().empty() ||
+      !op.getStrides().empty())
+    return frame.fail(op, "the interpreter slices only floating-point tensors, statically");
+  std::vector<int64_t> strides = stridesOf(result.shape);
+  int64_t start = positionOf(op.getStaticOffsets(), strides);
+  for (auto [stride, step] : llvm::zip(strides, op.getStaticStrides()))
+    stride *= step;
+  forEachIndex(op.getStaticSizes(), [&](ArrayRef<int64_t> index, int64_t position) {
+    result.reals()[start + positionOf(index, strides)] = source.reals()[position];
+  });
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}
+
 /// The same elements in another shape; sizes are static.
 template <typename OpTy> static LogicalResult reshape(OpTy op, Frame &frame) {
   auto type = cast<RankedTensorType>(op.getType());

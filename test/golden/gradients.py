@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Loss and gradients of golden models beside transformers' in float64.
+
+Each model's own loss for random labels, some of which do not count, and the gradient of each parameter; the
+interpreter evaluates the differentiated model in float64, so they agree but for what float32 files keep. What
+transformers gives is recorded for some cases (`gradients.safetensors`); with --live the installed one is asked,
+with --record its answers are written.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+HERE = Path(__file__).resolve().parent
+IGNORED = -100
+
+Arrays = dict[str, np.ndarray]
+
+
+def labels_for(config: dict, inputs: Arrays) -> np.ndarray:
+    """Random ones; a fourth of them, and those of padding, do not count."""
+    prefix = "decoder_" if "decoder_input_ids" in inputs else ""
+    ids = inputs[f"{prefix}input_ids"]
+    mask = inputs.get(f"{prefix}attention_mask", np.ones_like(ids))
+    random = np.random.default_rng(5)
+    labels = random.integers(0, config["vocab_size"], ids.shape)
+    labels[(random.random(ids.shape) < 0.25) | (mask == 0)] = IGNORED
+    labels[:, -1] = np.where(mask[:, -1] == 0, IGNORED, 0)  # one counts in any case
+    return labels
+
+
+def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
+    """The installed transformers' loss and gradients."""
+    import torch
+    from exact import exact
+    from reference import load_model
+
+    model = load_model(case, torch.float64)
+    tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
+    arguments = {name: t.double() if t.is_floating_point() else t for name, t in tensors.items()}
+    with exact():
+        loss = model(**arguments, labels=torch.from_numpy(labels)).loss
+        loss.backward()
+    found = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    return {name: np.ascontiguousarray(t.detach().numpy(), np.float32) for name, t in {"loss": loss, **found}.items()}
+
+
+def expected_of(case: Path, inputs: Arrays, labels: np.ndarray, live: bool, record: bool) -> Arrays:
+    recorded = case / "gradients.safetensors"
+    if not live and not record:
+        return load_file(recorded)
+    found = ask(case, inputs, labels)
+    if record:
+        save_file(found, recorded)
+    return found
+
+
+def check(tool: Path, case: Path, live: bool, record: bool) -> str:
+    """What the tool says; raises what it fails with."""
+    config = json.loads((case / "config.json").read_text())
+    inputs = load_file(case / "inputs.safetensors")
+    labels = labels_for(config, inputs)
+    predicts_next = "decoder_input_ids" not in inputs and "ForMaskedLM" not in config["architectures"][0]
+    with tempfile.TemporaryDirectory() as scratch:
+        given, expected = Path(scratch) / "inputs.safetensors", Path(scratch) / "expected.safetensors"
+        save_file({**inputs, "labels": labels}, given)
+        save_file(expected_of(case, inputs, labels, live, record), expected)
+        command = [tool, case, "--inputs", given, "--expected", expected, *(["--shift"] if predicts_next else [])]
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError((done.stderr + done.stdout).strip().replace("\n", "; ") or f"exit code {done.returncode}")
+    return done.stdout.strip()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tool", type=Path, required=True, help="transformer-model-gradients")
+    parser.add_argument("--live", action="store_true", help="ask the installed transformers")
+    parser.add_argument("--record", action="store_true", help="ask it and write its answers")
+    parser.add_argument("cases", nargs="*", help="golden cases (default: those recorded; with --live all scores of tokens)")
+    options = parser.parse_args()
+    asks = options.live or options.record
+    found = sorted(HERE.glob("*/config.json" if asks else "*/gradients.safetensors"))
+    names = [path.parent.name for path in found if not asks or path.parent.name.endswith(("-lm", "masked-lm"))]
+    failed = 0
+    for name in options.cases or names:
+        try:
+            print(f"PASS: gradients/{name}: {check(options.tool.resolve(), HERE / name, options.live, options.record)}")
+        except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
+            failed += 1
+            print(f"FAIL: gradients/{name}: {str(error)[:400]}")
+    print(f"{len(options.cases or names) - failed} passed, {failed} failed")
+    return 1 if failed or not (options.cases or names) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
