@@ -14,7 +14,8 @@ def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure, Transformer_Cos
     DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "rows of a table";
   let description = [{
-    `result[t, :] = scale * table[ids[t], :]`.
+    `result[t, :] = scale * table[ids[t], :]`. The row `padding_index`, where there
+    is one, gets no gradient from here.
 
     Shapes: ids `[T]`, table `[V, W]`, result `[T, W]`.
     Error: widths that differ. An id outside `[0, V)` is refused by the runtime
@@ -23,10 +24,10 @@ def Transformer_EmbeddingOp : Transformer_Op<"embedding", [Pure, Transformer_Cos
     ```mlir
     %e = transformer.embedding %ids, %table : tensor<?xi64>, tensor<30522x768xf32> -> tensor<?x768xf32>
     ```
-    Source: torch.nn.Embedding; `scale` = sqrt(width) in Vaswani et al. 2017.
+    Source: torch.nn.Embedding (`padding_idx`); `scale` = sqrt(width) in Vaswani et al. 2017.
   }];
   let arguments = (ins Transformer_Ids:$ids, Transformer_Matrix:$table,
-                       DefaultValuedAttr<F64Attr, "1.0">:$scale);
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<I64Attr>:$padding_index);
   let results = (outs Transformer_Rows:$result);
   let assemblyFormat = "$ids `,` $table attr-dict `:` type($ids) `,` type($table) `->` type($result)";
   let hasVerifier = 1;

@@ -179,7 +179,8 @@ def Transformer_RmsNormGradientOp : Transformer_Op<"rms_norm_gradient",
 def Transformer_EmbeddingGradientOp : Transformer_Op<"embedding_gradient", [Pure, Transformer_CostOpInterface]> {
   let summary = "backward of embedding";
   let description = [{
-    `dtable[v, :] = scale * sum of dy[t, :]` over all t with `ids[t] = v`, in the order of t.
+    `dtable[v, :] = scale * sum of dy[t, :]` over all t with `ids[t] = v`, in the order of t;
+    0 in the row `padding_index`.
 
     Shapes: ids `[T]`, dy `[T, W]`, dtable `[V, W]`. Error: widths that differ.
 
@@ -187,7 +188,8 @@ def Transformer_EmbeddingGradientOp : Transformer_Op<"embedding_gradient", [Pure
     %dt = transformer.embedding_gradient %ids, %dy : tensor<?xi64>, tensor<?x768xf32> -> tensor<30522x768xf32>
     ```
   }];
-  let arguments = (ins Transformer_Ids:$ids, Transformer_Rows:$dy, DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let arguments = (ins Transformer_Ids:$ids, Transformer_Rows:$dy, DefaultValuedAttr<F64Attr, "1.0">:$scale,
+                       OptionalAttr<I64Attr>:$padding_index);
   let results = (outs Transformer_Matrix:$dtable);
   let assemblyFormat = "$ids `,` $dy attr-dict `:` type($ids) `,` type($dy) `->` type($dtable)";
   let hasVerifier = 1;

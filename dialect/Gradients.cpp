@@ -80,8 +80,8 @@ LogicalResult ActivationOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange o
 
 LogicalResult EmbeddingOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                           Gradients ofOperands) {
-  ofOperands[1] =
-      EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0], getScale());
+  ofOperands[1] = EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0],
+                                              getScaleAttr(), getPaddingIndexAttr());
   return success();
 }
 

@@ -41,8 +41,8 @@ void ofCast(ImplicitLocOpBuilder &b, tensor::CastOp op, Value dy, Gradients ofOp
 void ofCollapse(ImplicitLocOpBuilder &b, tensor::CollapseShapeOp op, Value dy,
                 Gradients ofOperands) {
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), op.getSrc());
-  ofOperands[0] = tensor::ExpandShapeOp::create(b, op.getSrcType(), dy,
-                                                op.getReassociationIndices(), sizes);
+  ofOperands[0] =
+      tensor::ExpandShapeOp::create(b, op.getSrcType(), dy, op.getReassociationIndices(), sizes);
 }
 
 void ofExpand(ImplicitLocOpBuilder &b, tensor::ExpandShapeOp op, Value dy, Gradients ofOperands) {
@@ -69,8 +69,8 @@ void ofConcat(ImplicitLocOpBuilder &b, tensor::ConcatOp op, Value dy, Gradients 
   for (auto [input, gradient] : llvm::zip_equal(op.getInputs(), ofOperands)) {
     auto type = cast<RankedTensorType>(input.getType());
     offsets[dim] = b.getIndexAttr(first);
-    gradient = tensor::ExtractSliceOp::create(
-        b, type, dy, offsets, tensor::getMixedSizes(b, b.getLoc(), input), strides);
+    gradient = tensor::ExtractSliceOp::create(b, type, dy, offsets,
+                                              tensor::getMixedSizes(b, b.getLoc(), input), strides);
     first += type.getDimSize(dim); // of parameters: static
   }
 }

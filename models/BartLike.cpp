@@ -24,6 +24,7 @@ BartConfig BartConfig::read(Config &config, const Defaults &defaults) {
   result.decoder = readStack("decoder", defaults.decoder);
   result.activation = config.activation({"activation_function"}, "gelu");
   result.deviation = config.number({"init_std"}, 0.02);
+  result.padding = config.padding(result.vocabSize, defaults.padding);
   bool scaled = config.flag({"scale_embedding"}, false);
   result.embeddingScale = scaled ? std::sqrt(double(result.width)) : 1.0;
   if (!config.flag({"tie_word_embeddings"}, true))
@@ -113,7 +114,8 @@ private:
   }
 
   Value embed(const std::string &side, const Side &input, Value table) {
-    Value words = body().embedding(input.ids, table, "embed_tokens", config.embeddingScale);
+    Value words =
+        body().embedding(input.ids, table, "embed_tokens", config.embeddingScale, config.padding);
     bool ofWords = side == "decoder" && config.normsWords;
     if (ofWords)
       words = normalize(words, side, "layernorm_embedding");

@@ -17,6 +17,7 @@ struct BartConfig {
   Stack encoder, decoder;
   ActivationKind activation;
   double deviation, embeddingScale;
+  std::optional<int64_t> padding; // the row of words that is not trained
   Norm norm = {1e-5};
 
   // What the families differ in.
@@ -31,6 +32,7 @@ struct BartConfig {
   struct Defaults {
     int64_t vocabSize = 50265, width = 1024, positions = 1024;
     Stack encoder = {12, 16, 4096}, decoder = {12, 16, 4096};
+    int64_t padding = 1;
   };
   static BartConfig read(Config &config, const Defaults &defaults);
 };

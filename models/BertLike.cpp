@@ -26,6 +26,7 @@ BertConfig BertConfig::read(Config &config, const Defaults &defaults) {
   result.norm = {config.number({"layer_norm_eps"}, 1e-12)};
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
+  result.padding = config.padding(result.vocabSize, 0);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
   config.refuseOther("position_embedding_type", "absolute");
   config.refuseFlag("is_decoder");
@@ -64,12 +65,13 @@ BertEncoder transformer::buildBertEmbeddings(ModelBuilder &model, const BertConf
 
   Body &body = model.entry();
   body.init = config.init;
-  auto embed = [&](Value ids, StringRef table, int64_t rows) {
-    return body.embedding(ids, name(table), rows, config.embeddingWidth);
+  auto embed = [&](Value ids, StringRef table, int64_t rows, std::optional<int64_t> padding) {
+    return body.embedding(ids, name(table), rows, config.embeddingWidth, 1, padding);
   };
-  Value words = embed(packed[0], "embeddings.word_embeddings", config.vocabSize);
-  Value segments = embed(packed[1], "embeddings.token_type_embeddings", config.types);
-  Value where = embed(packed[2], "embeddings.position_embeddings", config.positions);
+  Value words = embed(packed[0], "embeddings.word_embeddings", config.vocabSize, config.padding);
+  Value segments = embed(packed[1], "embeddings.token_type_embeddings", config.types, {});
+  Value where =
+      embed(packed[2], "embeddings.position_embeddings", config.positions, config.positionPadding);
   Value sum = body.add(body.add(words, segments, "embeddings"), where, "embeddings");
   return {body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm), packed[3]};
 }

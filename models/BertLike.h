@@ -13,6 +13,8 @@ struct BertConfig {
   Norm norm;
   InitScheme init;
   bool tied;
+  std::optional<int64_t> padding,
+      positionPadding; // rows of words and positions that are not trained
 
   /// Values of fields that are not there.
   struct Defaults {

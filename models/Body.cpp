@@ -101,15 +101,18 @@ Value Body::convolution(Value x, Value sequences, Value resultSequences, StringR
                 lastPart(name));
 }
 
-Value Body::embedding(Value ids, StringRef name, int64_t count, int64_t width, double scale) {
+Value Body::embedding(Value ids, StringRef name, int64_t count, int64_t width, double scale,
+                      std::optional<int64_t> padding) {
   Value table =
       weight((name + ".weight").str(), {count, width}, init.embedding(builder.getContext()));
-  return embedding(ids, table, lastPart(name), scale);
+  return embedding(ids, table, lastPart(name), scale, padding);
 }
 
-Value Body::embedding(Value ids, Value table, StringRef name, double scale) {
+Value Body::embedding(Value ids, Value table, StringRef name, double scale,
+                      std::optional<int64_t> padding) {
   return EmbeddingOp::create(builder, named(name), rows(widthOf(table)), ids, table,
-                             builder.getF64FloatAttr(scale));
+                             builder.getF64FloatAttr(scale),
+                             padding ? builder.getI64IntegerAttr(*padding) : IntegerAttr());
 }
 
 Value Body::sinusoids(Value positions, int64_t width, int64_t maxPositions, SinusoidLayout layout) {

@@ -95,9 +95,11 @@ public:
   Value convolution(Value x, Value sequences, Value resultSequences, llvm::StringRef name,
                     int64_t width, const Convolution &convolution);
   /// `NAME.weight` of shape `[rows, width]`.
-  Value embedding(Value ids, llvm::StringRef name, int64_t rows, int64_t width, double scale = 1);
+  Value embedding(Value ids, llvm::StringRef name, int64_t rows, int64_t width, double scale = 1,
+                  std::optional<int64_t> padding = {});
   /// Rows of a given table; `name` is the result's.
-  Value embedding(Value ids, Value table, llvm::StringRef name, double scale = 1);
+  Value embedding(Value ids, Value table, llvm::StringRef name, double scale = 1,
+                  std::optional<int64_t> padding = {});
   Value sinusoids(Value positions, int64_t width, int64_t maxPositions,
                   SinusoidLayout layout = SinusoidLayout::Interleaved);
   Value layerNorm(Value x, llvm::StringRef name, const Norm &norm);

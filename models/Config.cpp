@@ -75,6 +75,17 @@ int64_t Config::integer(Keys keys, std::optional<int64_t> defaultValue, int64_t 
   return defaultValue.value_or(low);
 }
 
+std::optional<int64_t> Config::padding(int64_t vocabSize, std::optional<int64_t> defaultValue) {
+  const Json *value = fields->find({"pad_token_id"}).second;
+  if (!value && !isNull("pad_token_id"))
+    return defaultValue;
+  if (!value || !value->is_number_integer())
+    return std::nullopt;
+  auto id = value->get<int64_t>();
+  id += id < 0 ? vocabSize : 0;
+  return id >= 0 && id < vocabSize ? std::optional(id) : std::nullopt;
+}
+
 int64_t Config::size(Keys keys, std::optional<int64_t> defaultValue, int64_t max) {
   return integer(keys, defaultValue, 1, max + 1);
 }

@@ -45,6 +45,8 @@ public:
   std::pair<int64_t, int64_t> sizePair(llvm::StringRef key, int64_t defaultValue);
   /// An integer in `[low, high)`.
   int64_t integer(Keys keys, std::optional<int64_t> defaultValue, int64_t low, int64_t high);
+  /// `pad_token_id`, counted from the end if negative; nothing where it is null or no id.
+  std::optional<int64_t> padding(int64_t vocabSize, std::optional<int64_t> defaultValue);
   /// A finite number that is not negative.
   double number(Keys keys, double defaultValue);
   bool flag(Keys keys, bool defaultValue);

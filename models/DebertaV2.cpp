@@ -67,6 +67,7 @@ std::vector<std::string> readKinds(Config &config) {
 DebertaConfig DebertaConfig::read(Config &config) {
   DebertaConfig result;
   result.vocabSize = config.size({"vocab_size"}, 128100, Config::maxVocabulary);
+  result.padding = config.padding(result.vocabSize, 0);
   result.width = config.size({"hidden_size"}, 1536);
   result.embeddingWidth = config.size({"embedding_size"}, result.width);
   result.layers = config.size({"num_hidden_layers"}, 24, Config::maxLayers);
@@ -182,10 +183,11 @@ static BertEncoder buildEmbeddings(ModelBuilder &model, const DebertaConfig &con
 
   Body &body = model.entry();
   body.init = config.init;
-  auto embed = [&](Value ids, const std::string &table, int64_t rows) {
-    return body.embedding(ids, base + table, rows, config.embeddingWidth);
+  auto embed = [&](Value ids, const std::string &table, int64_t rows,
+                   std::optional<int64_t> padding = {}) {
+    return body.embedding(ids, base + table, rows, config.embeddingWidth, 1, padding);
   };
-  Value x = embed(packed[0], "word_embeddings", config.vocabSize);
+  Value x = embed(packed[0], "word_embeddings", config.vocabSize, config.padding);
   if (config.addsPositions)
     x = body.add(x, embed(packed[2], "position_embeddings", config.positions), "embeddings");
   if (config.types)

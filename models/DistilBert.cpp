@@ -21,6 +21,7 @@ static BertConfig readConfig(Config &config) {
   result.norm = {1e-12};
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
+  result.padding = config.padding(result.vocabSize, 0);
   config.checkHeads("dim", result.width, "n_heads", result.heads);
   return result;
 }
@@ -55,8 +56,8 @@ static BertEncoder buildEncoder(ModelBuilder &model, const BertConfig &config, S
 
   Body &body = model.entry();
   body.init = config.init;
-  Value words =
-      body.embedding(packed[0], name("embeddings.word_embeddings"), config.vocabSize, config.width);
+  Value words = body.embedding(packed[0], name("embeddings.word_embeddings"), config.vocabSize,
+                               config.width, 1, config.padding);
   Value where = body.embedding(packed[1], name("embeddings.position_embeddings"), config.positions,
                                config.width);
   Value hidden = body.layerNorm(body.add(words, where, "embeddings"), name("embeddings.LayerNorm"),

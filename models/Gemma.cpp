@@ -15,7 +15,8 @@ void mlir::transformer::buildGemma(Import &import) {
                                                  .kvHeads = 16,
                                                  .headDim = 256,
                                                  .activation = "gelu_pytorch_tanh",
-                                                 .tied = true});
+                                                 .tied = true,
+                                                 .padding = 0});
   // The releases say "gelu" and mean this one; `hidden_activation` is an older name.
   gemma.activation = config.activation({"hidden_activation", "hidden_act"}, "gelu_pytorch_tanh");
   if (gemma.activation == ActivationKind::Gelu)

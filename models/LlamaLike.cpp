@@ -27,6 +27,7 @@ LlamaConfig LlamaConfig::read(Config &config, const Defaults &defaults) {
       config.size({"max_position_embeddings"}, defaults.positions, Config::maxPositions);
   result.rope = Rope::read(config, result.headDim, positions);
   result.deviation = config.number({"initializer_range"}, 0.02);
+  result.padding = config.padding(result.vocabSize, defaults.padding);
   result.tied = config.flag({"tie_word_embeddings"}, defaults.tied);
   int64_t window = defaults.window;
   if (window && !config.isNull("sliding_window"))
@@ -105,7 +106,7 @@ static void buildEntry(Import &import, const LlamaConfig &config, bool step) {
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
   output.declareTied(import, config.width);
   Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize, config.width,
-                                config.embeddingScale);
+                                config.embeddingScale, config.padding);
   Value table = config.rope.table(body, packed[1]);
   llvm::MapVector<int64_t, Layer> kinds;
   for (auto [i, window] : llvm::enumerate(config.windows)) {

@@ -14,6 +14,7 @@ struct LlamaConfig {
   ActivationKind activation;
   double deviation;
   RmsNorm norm;
+  std::optional<int64_t> padding; // the row of words that is not trained
   Rope rope;
   bool tied;
   /// Of each layer; 0: it sees all keys before.
@@ -34,6 +35,7 @@ struct LlamaConfig {
     llvm::StringRef activation = "silu";
     bool tied = false;
     int64_t window = 0; // of all layers
+    std::optional<int64_t> padding = {};
   };
   static LlamaConfig read(Config &config, const Defaults &defaults);
 };

@@ -11,6 +11,7 @@ struct OptConfig {
   ActivationKind activation;
   Norm norm = {1e-5};
   double deviation;
+  std::optional<int64_t> padding; // the row of words that is not trained
   bool normFirst, finalNorm, hasBias, tied;
 };
 } // namespace
@@ -18,6 +19,7 @@ struct OptConfig {
 static OptConfig readConfig(Config &config) {
   OptConfig result;
   result.vocabSize = config.size({"vocab_size"}, 50272, Config::maxVocabulary);
+  result.padding = config.padding(result.vocabSize, 1);
   result.width = config.size({"hidden_size"}, 768);
   result.embeddingWidth = config.size({"word_embed_proj_dim"}, result.width);
   result.layers = config.size({"num_hidden_layers"}, 12, Config::maxLayers);
@@ -81,8 +83,8 @@ static void buildEntry(Import &import, const OptConfig &config, bool step) {
   body.init = {config.deviation};
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
   output.declareTied(import, config.embeddingWidth);
-  Value hidden =
-      body.embedding(packed[0], base + "embed_tokens", config.vocabSize, config.embeddingWidth);
+  Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize,
+                                config.embeddingWidth, 1, config.padding);
   if (projected)
     hidden = body.linear(hidden, base + "project_in", config.width, /*hasBias=*/false);
   // The table's first two rows are for padding.

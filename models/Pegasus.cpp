@@ -4,7 +4,7 @@
 using namespace mlir::transformer;
 
 void mlir::transformer::buildPegasus(Import &import) {
-  BartConfig pegasus = BartConfig::read(import.config, {});
+  BartConfig pegasus = BartConfig::read(import.config, {.padding = 0});
   pegasus.normFirst = pegasus.sinusoids = true;
   buildBartLike(import, pegasus);
 }

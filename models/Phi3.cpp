@@ -11,7 +11,8 @@ void mlir::transformer::buildPhi3(Import &import) {
                                                .heads = 32,
                                                .ffnWidth = 8192,
                                                .positions = 4096,
-                                               .eps = 1e-5});
+                                               .eps = 1e-5,
+                                               .padding = 32000});
   phi.merged = true;
   if (config.has({"sliding_window"}))
     phi.windows.assign(phi.layers, config.size({"sliding_window"}, 1, Config::maxPositions));

@@ -13,6 +13,7 @@ void transformer::buildRoberta(Import &import) {
   BertConfig bert = BertConfig::read(config, {.vocabSize = 50265});
   // Positions count from pad_token_id + 1, so the last ones of the table are the limit.
   int64_t pad = config.integer({"pad_token_id"}, 1, 0, bert.vocabSize);
+  bert.padding = bert.positionPadding = pad;
   int64_t labels = readLabels(import);
   int64_t maxLength = bert.positions - pad - 1;
   StringRef head = import.head;

@@ -113,7 +113,8 @@ private:
         b, body().named("buckets"), DenseElementsAttr::get(idsType, ArrayRef<int64_t>(buckets)));
     auto type = RankedTensorType::get({distances, config.heads}, b.getF32Type());
     Location loc = body().named("position_bias");
-    Value columns = EmbeddingOp::create(b, loc, type, ids, table, b.getF64FloatAttr(1));
+    Value columns =
+        EmbeddingOp::create(b, loc, type, ids, table, b.getF64FloatAttr(1), IntegerAttr());
     Value empty =
         tensor::EmptyOp::create(b, loc, ArrayRef<int64_t>{config.heads, distances}, b.getF32Type());
     return linalg::TransposeOp::create(b, loc, columns, empty, ArrayRef<int64_t>{1, 0})

@@ -96,7 +96,7 @@ static Value makeTable(Body &body, const VitConfig &config, const std::string &b
                                         DenseElementsAttr::get(type, ArrayRef<int64_t>(which)));
   auto rows = RankedTensorType::get({tokens, config.width}, body.builder.getF32Type());
   Value kind = EmbeddingOp::create(body.builder, body.named("kind"), rows, ids, both,
-                                   body.builder.getF64FloatAttr(1));
+                                   body.builder.getF64FloatAttr(1), IntegerAttr());
   return body.add(kind, body.reshape(places, {tokens, config.width}, "places"), "table");
 }
 

@@ -21,6 +21,7 @@ struct WhisperConfig {
   Stack encoder, decoder;
   ActivationKind activation;
   InitScheme init;
+  std::optional<int64_t> padding; // the row of words that is not trained
   bool tied;
 
   static WhisperConfig read(Config &config);
@@ -140,7 +141,7 @@ private:
   /// `memory` is null where the cache has the source.
   Value buildDecoder(DecoderEntry &entry, const Side &input, Value table, Value memory,
                      Value memorySequences) {
-    Value x = body().add(body().embedding(input.ids, table, "embed_tokens"),
+    Value x = body().add(body().embedding(input.ids, table, "embed_tokens", 1, config.padding),
                          body().embedding(input.positions, base + "decoder.embed_positions",
                                           config.targetPositions, config.width),
                          "embeddings");
@@ -225,6 +226,7 @@ private:
 WhisperConfig WhisperConfig::read(Config &config) {
   WhisperConfig result;
   result.vocabSize = config.size({"vocab_size"}, 51865, Config::maxVocabulary);
+  result.padding = config.padding(result.vocabSize, 50256);
   result.width = config.size({"d_model", "hidden_size"}, 384);
   result.mels = config.size({"num_mel_bins"}, 80);
   result.sourcePositions = config.size({"max_source_positions"}, 1500, Config::maxPositions);

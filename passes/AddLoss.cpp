@@ -32,11 +32,11 @@ struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
   using Base::Base;
   void runOnOperation() override {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
-    UnpackTokensOp scores =
-        forward && !forward.isExternal() ? scoresOf(forward) : UnpackTokensOp();
+    UnpackTokensOp scores = forward && !forward.isExternal() ? scoresOf(forward) : UnpackTokensOp();
     if (!scores || !scores.getSequences().getDefiningOp<PackTokensOp>()) {
-      getOperation().emitError() << "has no @forward with an output \"logits\", a row of scores for "
-                                    "each unmasked token";
+      getOperation().emitError()
+          << "has no @forward with an output \"logits\", a row of scores for "
+             "each unmasked token";
       return signalPassFailure();
     }
     func::FuncOp loss = forward.clone();
@@ -58,8 +58,8 @@ private:
       if (Attribute dims = loss.getArgAttr(mask.getArgNumber(), attr::dims))
         ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
     unsigned index = loss.getNumArguments();
-    if (failed(loss.insertArgument(index, packed.getMask().getType(),
-                                   b.getDictionaryAttr(ofLabels), loss.getLoc())))
+    if (failed(loss.insertArgument(index, packed.getMask().getType(), b.getDictionaryAttr(ofLabels),
+                                   loss.getLoc())))
       return failure();
     Value labels = loss.getArgument(index);
     if (shift)

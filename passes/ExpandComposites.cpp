@@ -172,7 +172,7 @@ Value expand(SinusoidalPositionOp op) {
       {static_cast<int64_t>(op.getMaxPositions()), widthOf(op.getResult())}, builder.getF32Type());
   Value table = SinusoidalTableOp::create(builder, type, op.getLayoutAttr());
   return EmbeddingOp::create(builder, op.getResult().getType(), op.getPositions(), table,
-                             builder.getF64FloatAttr(1.0));
+                             builder.getF64FloatAttr(1.0), IntegerAttr());
 }
 
 /// Puts the core ops of `op` in its place. A core op has as many rows as its

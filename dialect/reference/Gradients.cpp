@@ -206,6 +206,8 @@ LogicalResult reference::evaluate(EmbeddingGradientOp op, Frame &frame) {
     int64_t id = ids.integers()[t];
     if (id < 0 || id >= result.shape[0])
       return frame.fail(op, "id " + llvm::Twine(id) + " is outside of the table");
+    if (op.getPaddingIndex() == id)
+      continue;
     for (int64_t c = 0; c < dy.shape[1]; ++c)
       result.row(id)[c] += scale * dy.row(t)[c];
   }

@@ -35,8 +35,8 @@ static double differenceOf(const reference::Tensor &found, const reference::Tens
 }
 
 /// A tensor under the parameter's name or an alias; null if there is none.
-static const reference::Tensor *expectedOf(const reference::NamedTensors &tensors,
-                                           ModuleOp module, StringRef name) {
+static const reference::Tensor *expectedOf(const reference::NamedTensors &tensors, ModuleOp module,
+                                           StringRef name) {
   auto parameter = module.lookupSymbol<ParameterOp>(name);
   std::vector<std::string> names = {name.str()};
   if (parameter && parameter.getAliases())
@@ -103,10 +103,10 @@ int main(int argc, char **argv) {
     if (difference <= bound)
       continue;
     ++bad;
-    llvm::outs() << name << (tensor ? ": " : ": not expected, ")
-                 << llvm::format("%.1e", difference) << '\n';
+    llvm::outs() << name << (tensor ? ": " : ": not expected, ") << llvm::format("%.1e", difference)
+                 << '\n';
   }
-  llvm::outs() << results->size() << " tensors, largest difference "
-               << llvm::format("%.1e", worst) << '\n';
+  llvm::outs() << results->size() << " tensors, largest difference " << llvm::format("%.1e", worst)
+               << '\n';
   return bad ? 1 : 0;
 }
