@@ -11,7 +11,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Transformer_RelativeScoresOp : Transformer_Op<"relative_scores",
-    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
+    [Pure, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "products of every head with the rows of a table";
   let description = [{
     `result[t, h * P + p] = sum_d x[t, h * D + d] table[p, h * D + d]`: the scores

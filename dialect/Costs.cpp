@@ -43,6 +43,13 @@ void LinearWeightGradientOp::getCosts(Costs &costs) {
   costs.push_back({2 * widthOf(getX()) * widthOf(getDy()), getX()});
 }
 
+RowOrigin WindowsGradientOp::getRowOrigin() { return RowOrigin::Result; }
+RowOrigin TokenGradientOp::getRowOrigin() { return RowOrigin::Result; }
+
+void RelativeScoresGradientOp::getCosts(Costs &costs) {
+  costs.append(2, linearCost(getTable(), getX()));
+}
+
 /// Scores, the gradients of P, and those of queries, keys and values.
 void AttentionGradientOp::getCosts(Costs &costs) {
   Cost forward = attentionCost(widthOf(getQ()), getQuerySequences(), getKeySequences(),

@@ -47,6 +47,17 @@ LogicalResult RmsNormGradientOp::verify() {
   return verifyRmsNorm(*this, width / heads, getGamma(), getNorm());
 }
 
+LogicalResult WindowsGradientOp::verify() {
+  if (widthOf(getDy()) % widthOf(getDx()))
+    return emitOpError() << "expected rows of whole windows of " << widthOf(getDx()) << ", found "
+                         << widthOf(getDy());
+  return success();
+}
+
+LogicalResult TokenGradientOp::verify() {
+  return verifyWidth(*this, "a result", getDx(), widthOf(getDy()));
+}
+
 LogicalResult EmbeddingGradientOp::verify() {
   return verifyWidth(*this, "a result", getDtable(), widthOf(getDy()));
 }

@@ -213,8 +213,70 @@ def Transformer_RotaryEmbeddingGradientOp : Transformer_Op<"rotary_embedding_gra
   let assemblyFormat = "$dy `,` $table attr-dict `:` type($dy) `,` type($table)";
 }
 
+def Transformer_WindowsGradientOp : Transformer_Op<"windows_gradient",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+  let summary = "backward of windows";
+  let description = [{
+    `dx[i, :]` is the sum of the places of dy that hold token i of its sequence, in the
+    order of the windows.
+
+    Shapes: dy `[T', kernel * W]`, dx `[T, W]`. Error: a width of dy that is no multiple.
+
+    ```mlir
+    %dx = transformer.windows_gradient %dy, %out_seq, %seq stride 2 padding 1 : tensor<?x240xf32> -> tensor<?x80xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$dy, Transformer_Sequences:$result_sequences,
+                       Transformer_Sequences:$sequences, I64Attr:$stride, I64Attr:$padding);
+  let results = (outs Transformer_Rows:$dx);
+  let assemblyFormat = [{
+    $dy `,` $result_sequences `,` $sequences `stride` $stride `padding` $padding attr-dict `:` type($dy) `->` type($dx)
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_TokenGradientOp : Transformer_Op<"token_gradient",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+  let summary = "backward of first_token and last_token";
+  let description = [{
+    `dx` is dy[b, :] in the first row of sequence b, with `last` in its last one, and 0
+    in all others.
+
+    Shapes: dy `[B, W]`, dx `[T, W]`. Error: another width.
+
+    ```mlir
+    %dx = transformer.token_gradient %dy, %seq {last} : tensor<?x768xf32> -> tensor<?x768xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$dy, Transformer_Sequences:$sequences, UnitAttr:$last);
+  let results = (outs Transformer_Rows:$dx);
+  let assemblyFormat = "$dy `,` $sequences attr-dict `:` type($dy) `->` type($dx)";
+  let hasVerifier = 1;
+}
+
+def Transformer_RelativeScoresGradientOp : Transformer_Op<"relative_scores_gradient",
+    [Pure, AllTypesMatch<["x", "dx"]>, AllTypesMatch<["table", "dtable"]>,
+     DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
+  let summary = "backward of relative_scores";
+  let description = [{
+    With D columns a head: `dx[t, h * D + d] = sum_p dy[t, h * P + p] table[p, h * D + d]`,
+    `dtable[p, h * D + d] = sum_t dy[t, h * P + p] x[t, h * D + d]`.
+
+    Shapes: x and dx `[T, num_heads * D]`, table and dtable `[P, num_heads * D]`, dy `[T, num_heads * P]`.
+
+    ```mlir
+    %dx, %dtable = transformer.relative_scores_gradient %x, %table, %dy {num_heads = 12 : i64}
+        : tensor<?x768xf32>, tensor<512x768xf32>, tensor<?x6144xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Matrix:$table, Transformer_Rows:$dy, I64Attr:$num_heads);
+  let results = (outs Transformer_Rows:$dx, Transformer_Matrix:$dtable);
+  let assemblyFormat = "$x `,` $table `,` $dy attr-dict `:` type($x) `,` type($table) `,` type($dy)";
+}
+
 def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
-    [Pure, AllTypesMatch<["q", "result", "dresult", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>,
+    [Pure, AttrSizedOperandSegments, AttrSizedResultSegments, AllTypesMatch<["q", "result", "dresult", "dq"]>,
+     AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>,
      DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "backward of attention";
   let description = [{
@@ -223,8 +285,10 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
     `dS = P * (dresult V^T - delta)`:
     `dv = P^T dresult`, `dq = scale dS K`, `dk = scale dS^T Q`; keys and values that
     heads share get the sum over these. `dposition_bias`, in the form of `position_bias`,
-    is the sum of dS over all pairs of the same distance (times `-|d|` for slopes).
-    Neither scores nor P are stored.
+    is the sum of dS over all pairs of the same distance (times `-|d|` for slopes);
+    `dquery_scores` and `dkey_scores` are the sums of `scale dS` over the pairs that read
+    a score. Scores include `scale_factor`, a number that is no parameter, in `scale`.
+    Neither they nor P are stored.
 
     Shapes: as `attention`; gradients as what they are of.
 
@@ -237,14 +301,21 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
   let arguments = (ins Transformer_Rows:$q, Transformer_Rows:$k, Transformer_Rows:$v,
                        Transformer_Rows:$result, Transformer_Rows:$log_sum_exp, Transformer_Rows:$dresult,
                        Transformer_Sequences:$query_sequences, Transformer_Sequences:$key_sequences,
-                       Optional<Transformer_Weight>:$position_bias,
+                       Optional<F32>:$scale_factor, Optional<Transformer_Weight>:$position_bias,
+                       Optional<Transformer_Rows>:$query_scores, Optional<Transformer_Rows>:$key_scores,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$num_kv_heads,
-                       F64Attr:$scale, Transformer_AttentionOptions:$options);
-  let results = (outs Transformer_Rows:$dq, Transformer_Rows:$dk, Transformer_Rows:$dv, Optional<Transformer_Weight>:$dposition_bias);
+                       F64Attr:$scale, Transformer_AttentionOptions:$options,
+                       OptionalAttr<DenseI32ArrayAttr>:$columns);
+  let results = (outs Transformer_Rows:$dq, Transformer_Rows:$dk, Transformer_Rows:$dv,
+                      Optional<Transformer_Weight>:$dposition_bias, Optional<Transformer_Rows>:$dquery_scores,
+                      Optional<Transformer_Rows>:$dkey_scores);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $result `,` $log_sum_exp `,` $dresult `sequences` `(` $query_sequences `,` $key_sequences `)`
-    (`position_bias` `(` $position_bias^ `)`)? (`options` `` $options^)? attr-dict
-    `:` type($q) `,` type($k) `,` type($v) `,` type($log_sum_exp) (`,` type($position_bias)^ `->` type($dposition_bias))?
+    (`scale_factor` `(` $scale_factor^ `)`)?
+    (`position_bias` `(` $position_bias^ `:` type($position_bias) `->` type($dposition_bias) `)`)?
+    (`query_scores` `(` $query_scores^ `:` type($query_scores) `->` type($dquery_scores) `)`)?
+    (`key_scores` `(` $key_scores^ `:` type($key_scores) `->` type($dkey_scores) `)`)? (`columns` $columns^)?
+    (`options` `` $options^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($log_sum_exp)
   }];
   let extraClassDeclaration = [{
     int64_t kvHeads() { return getNumKvHeads().value_or(getNumHeads()); }

@@ -110,21 +110,53 @@ static AttentionOp withLogSumExp(ImplicitLocOpBuilder &b, AttentionOp op) {
 
 LogicalResult AttentionOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                           Gradients ofOperands) {
-  if (getScaleFactor() || getQueryScores() || getKeyScores())
-    return emitOpError() << "with a scale_factor or relative scores has no backward yet";
   if (!ofResults[0] || (getLogSumExp() && ofResults[1]))
     return emitOpError() << "has no backward of its log_sum_exp";
   AttentionOp op = withLogSumExp(b, *this);
-  Value bias = op.getPositionBias();
+  auto typeOf = [](Value value) { return value ? value.getType() : Type(); };
+  Value bias = op.getPositionBias(), ofQueries = op.getQueryScores(), ofKeys = op.getKeyScores();
   auto gradient = AttentionGradientOp::create(
-      b, op.getQ().getType(), op.getK().getType(), op.getV().getType(),
-      bias ? bias.getType() : Type(), op.getQ(), op.getK(), op.getV(), op.getResult(),
-      op.getLogSumExp(), ofResults[0], op.getQuerySequences(), op.getKeySequences(), bias,
-      op.getNumHeadsAttr(), op.getNumKvHeadsAttr(), op.getScaleAttr(), op.getOptionsAttr());
-  ofOperands[0] = gradient.getDq(), ofOperands[1] = gradient.getDk();
-  ofOperands[2] = gradient.getDv();
-  if (bias)
-    ofOperands[5] = gradient.getDpositionBias();
+      b, typeOf(op.getQ()), typeOf(op.getK()), typeOf(op.getV()), typeOf(bias), typeOf(ofQueries),
+      typeOf(ofKeys), op.getQ(), op.getK(), op.getV(), op.getResult(), op.getLogSumExp(),
+      ofResults[0], op.getQuerySequences(), op.getKeySequences(), op.getScaleFactor(), bias,
+      ofQueries, ofKeys, op.getNumHeadsAttr(), op.getNumKvHeadsAttr(), op.getScaleAttr(),
+      op.getOptionsAttr(), op.getColumnsAttr());
+  auto set = [&](unsigned argument, Value value) { // of the op's definition
+    if (auto [first, count] = op.getODSOperandIndexAndLength(argument); count)
+      ofOperands[first] = value;
+  };
+  set(0, gradient.getDq()), set(1, gradient.getDk()), set(2, gradient.getDv());
+  set(6, gradient.getDpositionBias());
+  set(7, gradient.getDqueryScores()), set(8, gradient.getDkeyScores());
+  return success();
+}
+
+LogicalResult RelativeScoresOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                               Gradients ofOperands) {
+  auto op = RelativeScoresGradientOp::create(b, getX().getType(), getTable().getType(), getX(),
+                                             getTable(), ofResults[0], getNumHeads());
+  ofOperands[0] = op.getDx(), ofOperands[1] = op.getDtable();
+  return success();
+}
+
+LogicalResult WindowsOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                        Gradients ofOperands) {
+  ofOperands[0] = WindowsGradientOp::create(b, getX().getType(), ofResults[0], getResultSequences(),
+                                            getSequences(), getStride(), getPadding());
+  return success();
+}
+
+LogicalResult FirstTokenOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                           Gradients ofOperands) {
+  ofOperands[0] =
+      TokenGradientOp::create(b, getX().getType(), ofResults[0], getSequences(), /*last=*/false);
+  return success();
+}
+
+LogicalResult LastTokenOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                          Gradients ofOperands) {
+  ofOperands[0] =
+      TokenGradientOp::create(b, getX().getType(), ofResults[0], getSequences(), /*last=*/true);
   return success();
 }
 

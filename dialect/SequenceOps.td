@@ -4,6 +4,7 @@
 #define DIALECT_SEQUENCEOPS_TD
 
 include "dialect/CostInterface.td"
+include "dialect/DifferentiateInterface.td"
 include "dialect/TransformerAttrs.td"
 include "dialect/TransformerTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -95,7 +96,7 @@ def Transformer_UnpackTokensOp : Transformer_Op<"unpack_tokens", [Pure, Transfor
 }
 
 def Transformer_FirstTokenOp : Transformer_Op<"first_token",
-    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+    [Pure, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
   let summary = "the first token of every sequence";
   let description = [{
     `result[b, :] = x[cu_seqlens[b], :]`, zeros for an empty sequence: what
@@ -116,7 +117,7 @@ def Transformer_FirstTokenOp : Transformer_Op<"first_token",
 }
 
 def Transformer_LastTokenOp : Transformer_Op<"last_token",
-    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+    [Pure, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
   let summary = "the last token of every sequence";
   let description = [{
     `result[b, :] = x[cu_seqlens[b + 1] - 1, :]`, zeros for an empty sequence:

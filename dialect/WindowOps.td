@@ -9,6 +9,7 @@
 #define DIALECT_WINDOWOPS_TD
 
 include "dialect/CostInterface.td"
+include "dialect/DifferentiateInterface.td"
 include "dialect/TransformerTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -46,7 +47,7 @@ def Transformer_PatchesOp : Transformer_Op<"patches", [Pure, Transformer_CostOpI
 }
 
 def Transformer_WindowsOp : Transformer_Op<"windows",
-    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+    [Pure, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
   let summary = "each token beside its neighbours, as one row";
   let description = [{
     Token i of sequence b of `result_sequences` gets the `kernel` tokens of

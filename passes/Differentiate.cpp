@@ -93,11 +93,13 @@ private:
   /// Goes through the ops that `block` has before `b`'s place, from the last to the first.
   LogicalResult buildBackward(ImplicitLocOpBuilder &b, Block &block, Gradients &gradients) {
     auto forward = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
+    DenseSet<Value> active = activeValues(block);
     for (Operation *op : llvm::reverse(forward)) {
       auto ofResults =
           llvm::map_to_vector(op->getResults(), [&](Value value) { return gradients.of(value); });
-      if (llvm::none_of(ofResults, [](Value value) { return !!value; }))
-        continue;
+      if (llvm::none_of(ofResults, [](Value value) { return !!value; }) ||
+          llvm::none_of(op->getOperands(), [&](Value value) { return active.contains(value); }))
+        continue; // of what it depends on nothing has a gradient
       b.setLoc(op->getLoc());
       SmallVector<Value> operands(op->getOperands()), ofOperands(operands.size());
       if (failed(buildGradients(b, op, ofResults, ofOperands)))
@@ -108,20 +110,24 @@ private:
     return success();
   }
 
+  /// What depends on a parameter, or in a layer on an argument, which may.
+  static DenseSet<Value> activeValues(Block &block) {
+    DenseSet<Value> active;
+    if (!block.getParentOp()->hasAttr(attr::entry))
+      active.insert(block.args_begin(), block.args_end());
+    for (Operation &op : block)
+      if (isa<GetParameterOp>(op) ||
+          llvm::any_of(op.getOperands(), [&](Value value) { return active.contains(value); }))
+        active.insert(op.result_begin(), op.result_end());
+    return active;
+  }
+
   LogicalResult buildGradients(ImplicitLocOpBuilder &b, Operation *op, ValueRange ofResults,
                                MutableArrayRef<Value> ofOperands) {
     if (auto call = dyn_cast<func::CallOp>(op))
       return ofCall(b, call, ofResults, ofOperands);
-    if (isa<GetParameterOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
-      return success();
     if (auto differentiable = dyn_cast<DifferentiateOpInterface>(op))
       return differentiable.buildGradients(b, ofResults, ofOperands);
-    bool readsNumbers = llvm::any_of(op->getOperandTypes(), [](Type type) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && isa<FloatType>(tensor.getElementType());
-    });
-    if (!readsNumbers) // tables of positions
-      return success();
     return op->emitOpError() << "has no backward, and the loss depends on it";
   }
 

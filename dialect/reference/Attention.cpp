@@ -134,67 +134,111 @@ LogicalResult reference::evaluate(AttentionOp op, Frame &frame) {
   return success();
 }
 
-/// Adds what one head of one query gives to the gradients; `first .. last` are the keys that it
-/// sees, from its sequence's first row `firstKey` on.
-static void attendBackward(AttentionGradientOp op, Frame &frame, int64_t row, int64_t head,
-                           int64_t firstKey, std::pair<int64_t, int64_t> keys, int64_t position,
-                           Tensor &dq, Tensor &dk, Tensor &dv, Tensor *dbias) {
-  const Tensor &q = frame.tensor(op.getQ()), &k = frame.tensor(op.getK()),
-               &v = frame.tensor(op.getV()), &y = frame.tensor(op.getResult()),
-               &dy = frame.tensor(op.getDresult());
-  const Tensor *bias = frame.optional(op.getPositionBias());
-  int64_t heads = op.getNumHeads(), width = q.shape[1] / heads;
-  int64_t column = head * width, kvColumn = head / (heads / op.kvHeads()) * width;
-  double scale = op.getScale().convertToDouble(), delta = 0;
-  double logSumExp = frame.tensor(op.getLogSumExp()).row(row)[head];
-  for (int64_t d = column; d < column + width; ++d)
-    delta += dy.row(row)[d] * y.row(row)[d];
-  for (int64_t key = keys.first; key < keys.second; ++key) {
-    int64_t at = firstKey + key, distance = key - position;
-    double score = biasOf(bias, head, distance), dp = 0;
-    for (int64_t d = 0; d < width; ++d) {
-      score += scale * q.row(row)[column + d] * k.row(at)[kvColumn + d];
-      dp += dy.row(row)[column + d] * v.row(at)[kvColumn + d];
-    }
-    double p = std::exp(score - logSumExp), ds = p * (dp - delta);
-    for (int64_t d = 0; d < width; ++d) {
-      dv.row(at)[kvColumn + d] += p * dy.row(row)[column + d];
-      dq.row(row)[column + d] += scale * ds * k.row(at)[kvColumn + d];
-      dk.row(at)[kvColumn + d] += scale * ds * q.row(row)[column + d];
-    }
-    if (dbias && dbias->rank() == 1) {
-      dbias->reals()[head] -= ds * std::abs(distance);
-    } else if (dbias) {
-      int64_t columns = dbias->shape[1];
-      dbias->row(head)[std::clamp<int64_t>(distance + (columns - 1) / 2, 0, columns - 1)] += ds;
+namespace {
+
+/// The backward of attention, head by head.
+class AttentionBackward {
+public:
+  AttentionBackward(AttentionGradientOp op, Frame &frame, const AttentionInputs &inputs)
+      : inputs(inputs), q(frame.tensor(op.getQ())), k(frame.tensor(op.getK())),
+        v(frame.tensor(op.getV())), y(frame.tensor(op.getResult())),
+        dy(frame.tensor(op.getDresult())), logSumExp(frame.tensor(op.getLogSumExp())),
+        width(q.shape[1] / inputs.numHeads) {
+    auto zeros = [](const Tensor *like) { return like ? Tensor::zeros(like->shape) : Tensor(); };
+    dq = zeros(&q), dk = zeros(&k), dv = zeros(&v), dbias = zeros(inputs.bias);
+    dqueryScores = zeros(inputs.queryScores), dkeyScores = zeros(inputs.keyScores);
+  }
+
+  Tensor dq, dk, dv, dbias, dqueryScores, dkeyScores;
+
+  /// Adds what one head of one query gives; `keys` are those that it sees, from its sequence's
+  /// first row `firstKey` on.
+  void add(int64_t row, int64_t head, int64_t firstKey, std::pair<int64_t, int64_t> keys,
+           int64_t position) {
+    int64_t kvHead = head / (inputs.numHeads / inputs.numKvHeads);
+    int64_t column = head * width, kvColumn = kvHead * width;
+    double delta = 0;
+    for (int64_t d = column; d < column + width; ++d)
+      delta += dy.row(row)[d] * y.row(row)[d];
+    for (int64_t key = keys.first; key < keys.second; ++key) {
+      int64_t at = firstKey + key, distance = key - position;
+      double dot = relativeScore(inputs, row, head, at, kvHead, distance), dp = 0;
+      for (int64_t d = 0; d < width; ++d) {
+        dot += q.row(row)[column + d] * k.row(at)[kvColumn + d];
+        dp += dy.row(row)[column + d] * v.row(at)[kvColumn + d];
+      }
+      double score = inputs.scale * dot + biasOf(inputs.bias, head, distance);
+      double p = std::exp(score - logSumExp.row(row)[head]), ds = p * (dp - delta);
+      for (int64_t d = 0; d < width; ++d) {
+        dv.row(at)[kvColumn + d] += p * dy.row(row)[column + d];
+        dq.row(row)[column + d] += inputs.scale * ds * k.row(at)[kvColumn + d];
+        dk.row(at)[kvColumn + d] += inputs.scale * ds * q.row(row)[column + d];
+      }
+      addToBias(head, distance, ds);
+      addToScores(dqueryScores, inputs.queryScores, row, head, inputs.numHeads, distance, ds);
+      addToScores(dkeyScores, inputs.keyScores, at, kvHead, inputs.numKvHeads, distance, ds);
     }
   }
-}
+
+private:
+  void addToBias(int64_t head, int64_t distance, double ds) {
+    if (!inputs.bias)
+      return;
+    if (dbias.rank() == 1) {
+      dbias.reals()[head] -= ds * std::abs(distance);
+      return;
+    }
+    int64_t columns = dbias.shape[1];
+    dbias.row(head)[std::clamp<int64_t>(distance + (columns - 1) / 2, 0, columns - 1)] += ds;
+  }
+
+  void addToScores(Tensor &to, const Tensor *scores, int64_t row, int64_t head, int64_t heads,
+                   int64_t distance, double ds) {
+    if (!scores)
+      return;
+    int64_t count = inputs.columns.size();
+    int64_t column = inputs.columns[std::clamp<int64_t>(distance + (count - 1) / 2, 0, count - 1)];
+    to.row(row)[head * (to.shape[1] / heads) + column] += inputs.scale * ds;
+  }
+
+  const AttentionInputs &inputs;
+  const Tensor &q, &k, &v, &y, &dy, &logSumExp;
+  int64_t width;
+};
+
+} // namespace
 
 LogicalResult reference::evaluate(AttentionGradientOp op, Frame &frame) {
   const Sequences &queries = frame.sequences(op.getQuerySequences());
   const Sequences &keys = frame.sequences(op.getKeySequences());
-  const Tensor &q = frame.tensor(op.getQ()), &k = frame.tensor(op.getK());
-  if (failed(checkRows(op, frame, "q", q, queries)) || failed(checkRows(op, frame, "k", k, keys)) ||
+  if (failed(checkRows(op, frame, "q", frame.tensor(op.getQ()), queries)) ||
+      failed(checkRows(op, frame, "k", frame.tensor(op.getK()), keys)) ||
       failed(checkBatch(op, frame, queries, keys)))
     return failure();
-  Tensor dq = Tensor::zeros(q.shape), dk = Tensor::zeros(k.shape), dv = dk, dbias;
-  if (op.getPositionBias())
-    dbias = Tensor::zeros(frame.tensor(op.getPositionBias()).shape);
+  auto heads = static_cast<int64_t>(op.getNumHeads());
+  AttentionInputs inputs = {heads, static_cast<int64_t>(op.getNumKvHeads().value_or(heads)),
+                            op.getScale().convertToDouble(), op.getOptions(),
+                            frame.optional(op.getPositionBias())};
+  inputs.queryScores = frame.optional(op.getQueryScores());
+  inputs.keyScores = frame.optional(op.getKeyScores());
+  inputs.columns = op.getColumns().value_or(ArrayRef<int32_t>());
+  if (op.getScaleFactor())
+    inputs.scale *= frame.tensor(op.getScaleFactor()).reals()[0];
+  AttentionBackward backward(op, frame, inputs);
   for (int64_t b = 0; b < queries.batch; ++b) {
     int64_t firstKey = keys.offsets[b], count = keys.offsets[b + 1] - firstKey;
     for (int64_t row = queries.offsets[b]; row < queries.offsets[b + 1]; ++row) {
       int64_t position = count - (queries.offsets[b + 1] - row); // from the end of the keys
-      auto visible = visibleKeys(op.getOptions(), position, count);
-      for (int64_t h = 0; h < static_cast<int64_t>(op.getNumHeads()); ++h)
-        attendBackward(op, frame, row, h, firstKey, visible, position, dq, dk, dv,
-                       op.getPositionBias() ? &dbias : nullptr);
+      for (int64_t h = 0; h < heads; ++h)
+        backward.add(row, h, firstKey, visibleKeys(op.getOptions(), position, count), position);
     }
   }
-  frame.set(op.getDq(), std::move(dq));
-  frame.set(op.getDk(), std::move(dk));
-  frame.set(op.getDv(), std::move(dv));
-  if (op.getPositionBias())
-    frame.set(op.getDpositionBias(), std::move(dbias));
+  auto set = [&](Value value, Tensor &tensor) {
+    if (value)
+      frame.set(value, std::move(tensor));
+  };
+  set(op.getDq(), backward.dq), set(op.getDk(), backward.dk), set(op.getDv(), backward.dv);
+  set(op.getDpositionBias(), backward.dbias);
+  set(op.getDqueryScores(), backward.dqueryScores), set(op.getDkeyScores(), backward.dkeyScores);
   return success();
 }

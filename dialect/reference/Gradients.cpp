@@ -230,3 +230,58 @@ LogicalResult reference::evaluate(RotaryEmbeddingGradientOp op, Frame &frame) {
   frame.set(op.getDx(), std::move(dx));
   return success();
 }
+
+LogicalResult reference::evaluate(WindowsGradientOp op, Frame &frame) {
+  const Tensor &dy = frame.tensor(op.getDy());
+  const Sequences &windows = frame.sequences(op.getResultSequences());
+  const Sequences &tokens = frame.sequences(op.getSequences());
+  if (failed(checkRows(op, frame, "dy", dy, windows)) ||
+      failed(checkBatch(op, frame, windows, tokens)))
+    return failure();
+  int64_t width = widthOf(op.getDx()), kernel = dy.shape[1] / width;
+  Tensor dx = Tensor::zeros({tokens.tokens(), width});
+  for (int64_t b = 0; b < windows.batch; ++b)
+    for (int64_t row = windows.offsets[b]; row < windows.offsets[b + 1]; ++row)
+      for (int64_t j = 0; j < kernel; ++j) {
+        int64_t token = tokens.offsets[b] +
+                        (row - windows.offsets[b]) * static_cast<int64_t>(op.getStride()) -
+                        static_cast<int64_t>(op.getPadding()) + j;
+        if (token < tokens.offsets[b] || token >= tokens.offsets[b + 1])
+          continue;
+        for (int64_t c = 0; c < width; ++c)
+          dx.row(token)[c] += dy.row(row)[j * width + c];
+      }
+  frame.set(op.getDx(), std::move(dx));
+  return success();
+}
+
+LogicalResult reference::evaluate(TokenGradientOp op, Frame &frame) {
+  const Tensor &dy = frame.tensor(op.getDy());
+  const Sequences &sequences = frame.sequences(op.getSequences());
+  Tensor dx = Tensor::zeros({sequences.tokens(), dy.shape[1]});
+  for (int64_t b = 0; b < sequences.batch; ++b) {
+    int64_t first = sequences.offsets[b], end = sequences.offsets[b + 1];
+    if (first < end)
+      std::copy_n(dy.row(b), dy.shape[1], dx.row(op.getLast() ? end - 1 : first));
+  }
+  frame.set(op.getDx(), std::move(dx));
+  return success();
+}
+
+LogicalResult reference::evaluate(RelativeScoresGradientOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &table = frame.tensor(op.getTable());
+  const Tensor &dy = frame.tensor(op.getDy());
+  int64_t heads = op.getNumHeads(), width = x.shape[1] / heads, positions = table.shape[0];
+  Tensor dx = Tensor::zeros(x.shape), dtable = Tensor::zeros(table.shape);
+  for (int64_t t = 0; t < x.shape[0]; ++t)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t p = 0; p < positions; ++p)
+        for (int64_t d = h * width; d < (h + 1) * width; ++d) {
+          double of = dy.row(t)[h * positions + p];
+          dx.row(t)[d] += of * table.row(p)[d];
+          dtable.row(p)[d] += of * x.row(t)[d];
+        }
+  frame.set(op.getDx(), std::move(dx));
+  frame.set(op.getDtable(), std::move(dtable));
+  return success();
+}

@@ -45,6 +45,9 @@ LogicalResult evaluate(LayerNormGradientOp op, Frame &frame);
 LogicalResult evaluate(RmsNormGradientOp op, Frame &frame);
 LogicalResult evaluate(EmbeddingGradientOp op, Frame &frame);
 LogicalResult evaluate(RotaryEmbeddingGradientOp op, Frame &frame);
+LogicalResult evaluate(WindowsGradientOp op, Frame &frame);
+LogicalResult evaluate(TokenGradientOp op, Frame &frame);
+LogicalResult evaluate(RelativeScoresGradientOp op, Frame &frame);
 LogicalResult evaluate(AttentionGradientOp op, Frame &frame);
 
 // Embeddings: Embedding.cpp.

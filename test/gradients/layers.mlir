@@ -4,6 +4,7 @@
 // RUN: transformer-check-gradients %t/llama.mlir
 // RUN: transformer-check-gradients %t/encoder.mlir
 // RUN: transformer-check-gradients %t/cross.mlir
+// RUN: transformer-check-gradients %t/tokens.mlir
 // RUN: not transformer-check-gradients %t/norms.mlir --bound 1e-14 | FileCheck %s
 // CHECK: gamma{{.*}} FAILED
 
@@ -150,5 +151,42 @@ func.func @loss(%mask: tensor<3x2xi64> {test.value = dense<[[1, 1], [1, 0], [1, 
   %0 = transformer.attention %rows, %memory, %memory sequences(%seq, %of) {num_heads = 2 : i64, scale = 0.9 : f64} : tensor<5x4xf32>, tensor<4x4xf32>, tensor<4x4xf32> -> tensor<5x4xf32>
   %1 = arith.addf %0, %rows : tensor<5x4xf32>
   %loss = transformer.cross_entropy %1, %labels : tensor<5x4xf32>, tensor<5xi64> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+//--- tokens.mlir
+// The first and the last token of sequences, of which one is empty; windows of neighbours; weights in
+// other shapes and places; a number that all scores are multiplied by.
+transformer.parameter @x : tensor<7x4xf32>
+transformer.parameter @kernel : tensor<6x4x3xf32>
+transformer.parameter @both : tensor<10x4xf32>
+func.func @loss(%mask: tensor<3x4xi64> {test.value = dense<[[1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 1, 1]]> : tensor<3x4xi64>},
+                %labels: tensor<3xi64> {test.value = dense<[4, 1, 2]> : tensor<3xi64>}) -> tensor<f32> {
+  %rows = transformer.get_parameter @x : tensor<7x4xf32>
+  %kernel = transformer.get_parameter @kernel : tensor<6x4x3xf32>
+  %both = transformer.get_parameter @both : tensor<10x4xf32>
+  %factor = arith.constant 0.75 : f32
+  %x = tensor.cast %rows : tensor<7x4xf32> to tensor<?x4xf32>
+  %all = tensor.cast %mask : tensor<3x4xi64> to tensor<?x?xi64>
+  %i, %seq = transformer.pack_tokens(%all) mask(%all) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %windows = transformer.windows %x, %seq -> %seq kernel 3 stride 1 padding 1 : tensor<?x4xf32> -> tensor<?x12xf32>
+  %empty = tensor.empty() : tensor<6x3x4xf32>
+  %byTime = linalg.transpose ins(%kernel : tensor<6x4x3xf32>) outs(%empty : tensor<6x3x4xf32>) permutation = [0, 2, 1]
+  %w = tensor.collapse_shape %byTime [[0], [1, 2]] : tensor<6x3x4xf32> into tensor<6x12xf32>
+  %y = transformer.linear %windows, %w out_in : tensor<?x12xf32>, tensor<6x12xf32> -> tensor<?x6xf32>
+  %a = transformer.attention %y, %y, %y sequences(%seq, %seq) scale_factor(%factor) {num_heads = 2 : i64, scale = 0.6 : f64} : tensor<?x6xf32>, tensor<?x6xf32>, tensor<?x6xf32> -> tensor<?x6xf32>
+  %first = transformer.first_token %x, %seq : tensor<?x4xf32> -> tensor<?x4xf32>
+  %last = transformer.last_token %a, %seq : tensor<?x6xf32> -> tensor<?x6xf32>
+  %upper = tensor.extract_slice %both[0, 0] [5, 4] [1, 1] : tensor<10x4xf32> to tensor<5x4xf32>
+  %lower = tensor.extract_slice %both[4, 1] [6, 3] [1, 1] : tensor<10x4xf32> to tensor<6x3xf32>
+  %flat = tensor.collapse_shape %lower [[0, 1]] : tensor<6x3xf32> into tensor<18xf32>
+  %wide = tensor.expand_shape %flat [[0, 1]] output_shape [3, 6] : tensor<18xf32> into tensor<3x6xf32>
+  %joined = tensor.concat dim(0) %wide, %wide : (tensor<3x6xf32>, tensor<3x6xf32>) -> tensor<6x6xf32>
+  %0 = transformer.linear %first, %upper out_in : tensor<?x4xf32>, tensor<5x4xf32> -> tensor<?x5xf32>
+  %1 = transformer.linear %last, %joined out_in : tensor<?x6xf32>, tensor<6x6xf32> -> tensor<?x6xf32>
+  %2, %3 = transformer.split %1 : tensor<?x6xf32> -> tensor<?x5xf32>, tensor<?x1xf32>
+  %4 = arith.addf %0, %2 : tensor<?x5xf32>
+  %l = tensor.cast %labels : tensor<3xi64> to tensor<?xi64>
+  %loss = transformer.cross_entropy %4, %l : tensor<?x5xf32>, tensor<?xi64> -> tensor<f32>
   return %loss : tensor<f32>
 }
