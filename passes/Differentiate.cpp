@@ -1,7 +1,8 @@
 //===- Differentiate.cpp - gradients of a loss ----------------------------===//
 //
-// Reverse mode, function by function: a layer that is called many times has one backward function,
-// which computes the layer's values again from its arguments.
+// Reverse mode, function by function: a layer that is called many times has one backward function.
+// It computes the layer's values again from its arguments, or takes those that it needs from a form
+// of the layer that returns them, too.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/DifferentiateInterface.h"
@@ -9,6 +10,7 @@
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
@@ -40,16 +42,17 @@ private:
   DenseMap<Value, Value> sums;
 };
 
-/// The backward of a function: from its arguments and the gradients of some of its results to those
-/// of its arguments.
+/// The backward of a layer: from its arguments and the gradients of some of its results to those of
+/// its arguments.
 struct Backward {
   func::FuncOp function;
   SmallVector<int64_t> results; // for each argument: which result its gradient is, or -1
+  func::FuncOp saving;          // the layer with what `function` takes last; null: it takes nothing
 };
 
 class Differentiator {
 public:
-  explicit Differentiator(ModuleOp module) : module(module), symbols(module) {}
+  Differentiator(ModuleOp module, bool recompute) : symbols(module), recompute(recompute) {}
 
   /// Adds `@NAME_and_gradients`, which gives the loss of `@NAME` and the gradient of each parameter
   /// that it reads.
@@ -107,6 +110,9 @@ private:
       for (auto [operand, gradient] : llvm::zip_equal(operands, ofOperands))
         gradients.add(b, operand, gradient);
     }
+    for (Operation *op : forward)
+      if (isa<func::CallOp>(op) && op->use_empty() && replaced.erase(op))
+        op->erase();
     return success();
   }
 
@@ -138,6 +144,14 @@ private:
       return failure();
     SmallVector<Value> operands(call.getOperands());
     llvm::copy_if(ofResults, std::back_inserter(operands), [](Value value) { return !!value; });
+    if (func::FuncOp saving = (*backward)->saving) {
+      OpBuilder forward(call);
+      auto both = func::CallOp::create(forward, call.getLoc(), saving, call.getOperands());
+      both->setDiscardableAttrs(call->getDiscardableAttrDictionary());
+      call.replaceAllUsesWith(both.getResults().take_front(call.getNumResults()));
+      llvm::append_range(operands, both.getResults().drop_front(call.getNumResults()));
+      replaced.insert(call);
+    }
     auto result = func::CallOp::create(b, (*backward)->function, operands);
     result->setDiscardableAttrs(call->getDiscardableAttrDictionary());
     for (auto [i, gradient] : llvm::enumerate((*backward)->results))
@@ -152,6 +166,8 @@ private:
     for (Value gradient : ofResults)
       key += gradient ? '1' : '0';
     auto [it, isNew] = backwards.try_emplace(key);
+    if (!isNew && !it->second.function)
+      return call.emitOpError() << "is of a function that calls itself";
     if (!isNew)
       return &it->second;
     auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
@@ -175,10 +191,11 @@ private:
         return failure();
       gradients.add(b, value, function.getArgument(index));
     }
+    Operation *boundary = arith::ConstantIndexOp::create(b, 0); // behind the layer's own ops
     if (failed(buildBackward(b, function.front(), gradients)))
       return failure();
-    Backward backward{function, {}};
-    SmallVector<Value> results;
+    Backward backward{function, {}, {}};
+    SmallVector<Value> results, returned(end->getOperands());
     for (Value argument : function.getArguments().take_front(numArguments)) {
       Value gradient = gradients.of(argument);
       backward.results.push_back(gradient ? static_cast<int64_t>(results.size()) : -1);
@@ -188,11 +205,59 @@ private:
     end->setOperands(results);
     function.setFunctionType(
         b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+    if (!recompute && failed(save(backward, layer, returned, boundary)))
+      return failure();
+    boundary->erase();
     return &(backwards[key] = backward); // a layer inside may have moved it
   }
 
-  ModuleOp module;
+  /// Moves the layer's own ops, up to `boundary`, out of its backward into a form of the layer that
+  /// returns what is left of the backward reads of them, beside `returned`.
+  LogicalResult save(Backward &backward, func::FuncOp layer, ValueRange returned,
+                     Operation *boundary) {
+    func::FuncOp function = backward.function;
+    auto isBehind = [&](Operation *op) { return boundary->isBeforeInBlock(op); };
+    SmallVector<Operation *> own;
+    SmallVector<Value> results(returned);
+    for (Operation &op : llvm::make_range(function.front().begin(), Block::iterator(boundary))) {
+      own.push_back(&op);
+      if (!op.hasTrait<OpTrait::ConstantLike>())
+        for (Value value : op.getResults())
+          if (llvm::any_of(value.getUsers(), isBehind))
+            results.push_back(value);
+    }
+    OpBuilder b(layer);
+    auto type = b.getFunctionType(layer.getArgumentTypes(), ValueRange(results).getTypes());
+    auto saving =
+        func::FuncOp::create(b, layer.getLoc(), (layer.getName() + ".saving").str(), type);
+    saving.setPrivate();
+    symbols.insert(saving, std::next(Block::iterator(layer)));
+    IRMapping map;
+    Block *entry = saving.addEntryBlock();
+    map.map(function.getArguments().take_front(entry->getNumArguments()), entry->getArguments());
+    b.setInsertionPointToStart(entry);
+    for (Operation *op : own)
+      b.clone(*op, map);
+    func::ReturnOp::create(b, layer.getLoc(), llvm::map_to_vector(results, [&](Value value) {
+                             return map.lookup(value);
+                           }));
+    for (Value value : ArrayRef(results).drop_front(returned.size())) {
+      unsigned index = function.getNumArguments();
+      if (failed(function.insertArgument(index, value.getType(), {}, value.getLoc())))
+        return failure();
+      value.replaceUsesWithIf(function.getArgument(index),
+                              [&](OpOperand &use) { return isBehind(use.getOwner()); });
+    }
+    for (Operation *op : llvm::reverse(own))
+      if (op->use_empty()) // or a constant
+        op->erase();
+    backward.saving = saving;
+    return success();
+  }
+
   SymbolTable symbols;
+  bool recompute;
+  DenseSet<Operation *> replaced; // calls of layers that no longer have readers
   llvm::StringMap<Backward> backwards;
 };
 
@@ -212,7 +277,11 @@ struct Differentiate : transformer::impl::DifferentiatePassBase<Differentiate> {
                            << function.getFunctionType();
       return signalPassFailure();
     }
-    if (failed(Differentiator(getOperation()).run(function)))
+    if (recompute != "layer" && recompute != "none") {
+      getOperation().emitError() << "recompute \"" << recompute << "\": expected layer or none";
+      return signalPassFailure();
+    }
+    if (failed(Differentiator(getOperation(), recompute == "layer").run(function)))
       signalPassFailure();
   }
 };

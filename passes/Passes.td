@@ -325,8 +325,11 @@ def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
 
     Ops build their backward by `DifferentiateOpInterface`. A function that is called
     has one backward, `@NAME.backward`, however often it is called: it takes the
-    arguments and the gradients of the results, computes the function's values again
-    and gives the gradients of the arguments that have any.
+    arguments and the gradients of the results and gives the gradients of the
+    arguments that have any. With `recompute=layer` it computes the function's values
+    again, so that only a call's arguments have to be kept; with `recompute=none` it takes
+    those that it reads as further arguments, further results of `@NAME.saving`,
+    which is called in the place of the function.
 
     Error: an op without a backward that the loss depends on; composites are such
     (run `transformer-expand-composites` first, and fusion behind this pass).
@@ -346,7 +349,8 @@ def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
     return %loss, %dw : tensor<f32>, tensor<4x8xf32>
     ```
   }];
-  let options = [Option<"loss", "loss", "std::string", "\"loss\"", "the function of the loss">];
+  let options = [Option<"loss", "loss", "std::string", "\"loss\"", "the function of the loss">,
+                 Option<"recompute", "recompute", "std::string", "\"none\"", "layer or none">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
 }

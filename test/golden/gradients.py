@@ -75,9 +75,11 @@ def check(tool: Path, case: Path, live: bool, record: bool) -> str:
         save_file({**inputs, "labels": labels}, given)
         save_file(expected_of(case, inputs, labels, live, record), expected)
         command = [tool, case, "--inputs", given, "--expected", expected, *(["--shift"] if predicts_next else [])]
-        done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError((done.stderr + done.stdout).strip().replace("\n", "; ") or f"exit code {done.returncode}")
+        for recompute in ("layer", "none"):
+            done = subprocess.run([*command, "--recompute", recompute], capture_output=True, text=True)
+            if done.returncode != 0:
+                said = (done.stderr + done.stdout).strip().replace("\n", "; ")
+                raise RuntimeError(f"recompute {recompute}: {said or f'exit code {done.returncode}'}")
     return done.stdout.strip()
 
 

@@ -2,6 +2,7 @@
 // RUN: transformer-check-gradients %t/norms.mlir
 // RUN: transformer-check-gradients %t/activations.mlir
 // RUN: transformer-check-gradients %t/llama.mlir
+// RUN: transformer-check-gradients %t/llama.mlir --recompute layer
 // RUN: transformer-check-gradients %t/encoder.mlir
 // RUN: transformer-check-gradients %t/cross.mlir
 // RUN: transformer-check-gradients %t/tokens.mlir

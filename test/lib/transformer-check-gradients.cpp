@@ -138,6 +138,8 @@ int main(int argc, char **argv) {
   cl::opt<std::string> loss("loss", cl::desc("The function of the loss"), cl::init("loss"));
   cl::opt<unsigned> seed("seed", cl::desc("Of random numbers"), cl::init(1));
   cl::opt<unsigned> samples("samples", cl::desc("Numbers of each parameter"), cl::init(24));
+  cl::opt<std::string> recompute("recompute", cl::desc("As of transformer-differentiate"),
+                                 cl::init("none"));
   cl::opt<double> bound("bound", cl::desc("Largest difference, over the gradient's largest number"),
                         cl::init(1e-6));
   cl::ParseCommandLineOptions(argc, argv, "gradients beside differences of the loss\n");
@@ -154,7 +156,7 @@ int main(int argc, char **argv) {
     return 1;
   PassManager manager(&context);
   manager.addPass(createExpandCompositesPass());
-  manager.addPass(createDifferentiatePass({loss}));
+  manager.addPass(createDifferentiatePass({loss, recompute}));
   manager.addPass(createCanonicalizerPass());
   if (failed(manager.run(*module)))
     return 1;

@@ -59,6 +59,8 @@ int main(int argc, char **argv) {
   cl::opt<std::string> inputs("inputs", cl::desc("Inputs and labels"), cl::Required);
   cl::opt<std::string> expected("expected", cl::desc("Loss and gradients"), cl::Required);
   cl::opt<bool> shift("shift", cl::desc("As of transformer-add-loss"));
+  cl::opt<std::string> recompute("recompute", cl::desc("As of transformer-differentiate"),
+                                 cl::init("none"));
   cl::opt<double> bound("bound", cl::desc("Largest difference, over a gradient's largest number"),
                         cl::init(1e-6));
   cl::ParseCommandLineOptions(argc, argv, "gradients of a checkpoint's loss\n");
@@ -76,7 +78,7 @@ int main(int argc, char **argv) {
   PassManager manager(&context);
   manager.addPass(createAddLossPass({shift}));
   manager.addPass(createExpandCompositesPass());
-  manager.addPass(createDifferentiatePass());
+  manager.addPass(createDifferentiatePass({"loss", recompute}));
   manager.addPass(createCanonicalizerPass());
   if (failed(manager.run(**module)))
     return 2;

@@ -1,4 +1,8 @@
-// RUN: transformer-opt %s --split-input-file --transformer-differentiate --canonicalize --cse | FileCheck %s
+// RUN: transformer-opt %s --split-input-file --transformer-differentiate=recompute=layer --canonicalize --cse | FileCheck %s
+// RUN: transformer-opt %s --split-input-file --transformer-differentiate --canonicalize --cse | FileCheck %s --check-prefix=SAVED
+// RUN: not transformer-opt %s --split-input-file --transformer-differentiate=recompute=all 2>&1 | FileCheck %s --check-prefix=RECOMPUTE
+
+// RECOMPUTE: error: recompute "all": expected layer or none
 
 transformer.parameter @w : tensor<4x8xf32>
 
@@ -28,6 +32,21 @@ transformer.parameter @words : tensor<11x8xf32>
 transformer.parameter @w0 : tensor<8x8xf32>
 transformer.parameter @w1 : tensor<8x8xf32>
 
+// Without computing anything again the layer also returns what its backward reads.
+// SAVED-LABEL: func.func private @layer.saving(
+// SAVED: %[[Q:.*]] = transformer.linear
+// SAVED: %[[R:.*]], %[[LSE:.*]] = transformer.attention %[[Q]]
+// SAVED: %[[Y:.*]] = arith.addf
+// SAVED: return %[[Y]], %[[Q]], %[[R]], %[[LSE]]
+// SAVED-LABEL: func.func private @layer.backward(
+// SAVED-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %{{[^:]*}}: !transformer.sequences, %{{[^:]*}}: tensor<8x8xf32>, %[[DY:[^:]*]]: tensor<?x8xf32>, %[[Q:[^:]*]]: tensor<?x8xf32>, %[[R:[^:]*]]: tensor<?x8xf32>, %[[LSE:[^:]*]]: tensor<?x2xf32>)
+// SAVED-NEXT: transformer.attention_gradient %[[Q]], %[[X]], %[[X]], %[[R]], %[[LSE]], %[[DY]]
+// SAVED-LABEL: func.func @loss_and_gradients(
+// SAVED: %[[Y0:.*]]:4 = call @layer.saving
+// SAVED: %[[Y1:.*]]:4 = call @layer.saving(%[[Y0]]#0
+// SAVED: call @layer.backward(%[[Y0]]#0, {{.*}}, %[[Y1]]#1, %[[Y1]]#2, %[[Y1]]#3)
+// SAVED: call @layer.backward({{.*}}, %[[Y0]]#1, %[[Y0]]#2, %[[Y0]]#3)
+// SAVED-NOT: call
 // CHECK-LABEL: func.func private @layer(
 // CHECK-LABEL: func.func private @layer.backward(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[SEQ:[^:]*]]: !transformer.sequences, %[[W:[^:]*]]: tensor<8x8xf32>, %[[DY:[^:]*]]: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<8x8xf32>)
