@@ -182,20 +182,30 @@ LogicalResult reference::evaluate(tensor::ConcatOp op, Frame &frame) {
   return success();
 }
 
-LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
-  const Tensor &source = frame.tensor(op.getSource());
-  if (source.isInteger() || !op.getOffsets().empty() || !op.getSizes().empty() ||
+/// Calls `visit` with each place of a slice, in row-major order, and its place in the tensor that
+/// it is of. Unit dimensions that a slice drops do not change the order.
+template <typename OpTy>
+static LogicalResult forEachPlace(OpTy op, Frame &frame, const Tensor &whole,
+                                  llvm::function_ref<void(int64_t, int64_t)> visit) {
+  if (whole.isInteger() || !op.getOffsets().empty() || !op.getSizes().empty() ||
       !op.getStrides().empty())
     return frame.fail(op, "the interpreter slices only floating-point tensors, statically");
-  std::vector<int64_t> strides = stridesOf(source.shape);
+  std::vector<int64_t> strides = stridesOf(whole.shape);
   int64_t start = positionOf(op.getStaticOffsets(), strides);
   for (auto [stride, step] : llvm::zip(strides, op.getStaticStrides()))
     stride *= step;
-  // Unit dimensions that the result drops do not change the row-major order.
-  Tensor result = Tensor::zeros(op.getType().getShape().vec());
   forEachIndex(op.getStaticSizes(), [&](ArrayRef<int64_t> index, int64_t position) {
-    result.reals()[position] = source.reals()[start + positionOf(index, strides)];
+    visit(position, start + positionOf(index, strides));
   });
+  return success();
+}
+
+LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
+  const Tensor &source = frame.tensor(op.getSource());
+  Tensor result = Tensor::zeros(op.getType().getShape().vec());
+  auto copy = [&](int64_t place, int64_t from) { result.reals()[place] = source.reals()[from]; };
+  if (failed(forEachPlace(op, frame, source, copy)))
+    return failure();
   frame.set(op.getResult(), std::move(result));
   return success();
 }
@@ -203,16 +213,9 @@ LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
 LogicalResult reference::evaluate(tensor::InsertSliceOp op, Frame &frame) {
   Tensor result = frame.tensor(op.getDest());
   const Tensor &source = frame.tensor(op.getSource());
-  if (result.isInteger() || !op.getOffsets().empty() || !op.getSizes().empty() ||
-      !op.getStrides().empty())
-    return frame.fail(op, "the interpreter slices only floating-point tensors, statically");
-  std::vector<int64_t> strides = stridesOf(result.shape);
-  int64_t start = positionOf(op.getStaticOffsets(), strides);
-  for (auto [stride, step] : llvm::zip(strides, op.getStaticStrides()))
-    stride *= step;
-  forEachIndex(op.getStaticSizes(), [&](ArrayRef<int64_t> index, int64_t position) {
-    result.reals()[start + positionOf(index, strides)] = source.reals()[position];
-  });
+  auto copy = [&](int64_t place, int64_t to) { result.reals()[to] = source.reals()[place]; };
+  if (failed(forEachPlace(op, frame, result, copy)))
+    return failure();
   frame.set(op.getResult(), std::move(result));
   return success();
 }

@@ -91,17 +91,8 @@ private:
 } // namespace
 
 void transformer::emitNest(Emit &b, cpu::IntegerRowsOp op) {
-  Value x = op.getX(), rows = b.dim(x, 0);
-  int64_t k = rowWidth(x), whole = k / weightGroup, size = Emit::itemsPerTask(k);
-  Work work = rowWork("integer_rows", "tokens", k, 2);
-  b.parallel(work, {rows}, b.ceilDiv(rows, size), [&](Value task) {
-    GroupEmitter groups(b, op);
-    auto [lower, upper] = taskRange(b, task, size, rows);
-    b.forEach(lower, upper, 1, [&](Value row) {
-      b.forEach(b.index(0), b.index(whole), 1,
-                [&](Value group) { groups.emit(row, group, weightGroup); });
-      if (whole * weightGroup < k)
-        groups.emit(row, b.index(whole), k - whole * weightGroup);
-    });
-  });
+  Value x = op.getX();
+  GroupEmitter groups(b, op);
+  forEachGroup(b, rowWork("integer_rows", "tokens", rowWidth(x), 2), x,
+               [&](Value row, Value group, int64_t count) { groups.emit(row, group, count); });
 }

@@ -109,3 +109,17 @@ std::pair<Value, Value> transformer::taskRange(Emit &b, Value task, int64_t size
 int64_t transformer::rowWidth(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape().back();
 }
+
+void transformer::forEachGroup(Emit &b, const Work &work, Value x,
+                               function_ref<void(Value, Value, int64_t)> emit) {
+  Value rows = b.dim(x, 0);
+  int64_t k = rowWidth(x), whole = k / weightGroup, size = Emit::itemsPerTask(k);
+  b.parallel(work, {rows}, b.ceilDiv(rows, size), [&](Value task) {
+    auto [lower, upper] = taskRange(b, task, size, rows);
+    b.forEach(lower, upper, 1, [&](Value row) {
+      b.forEach(b.index(0), b.index(whole), 1, [&](Value group) { emit(row, group, weightGroup); });
+      if (whole * weightGroup < k)
+        emit(row, b.index(whole), k - whole * weightGroup);
+    });
+  });
+}

@@ -45,6 +45,11 @@ void divideRow(Emit &b, int64_t width, Value squares, Value source, Value result
 /// tasks of `size`.
 std::pair<Value, Value> taskRange(Emit &b, Value task, int64_t size, Value count);
 
+/// Calls `emit` for every group of weightGroup columns of every row of x, with how many columns of
+/// it there are, in a loop over tasks that `work` describes.
+void forEachGroup(Emit &b, const Work &work, Value x,
+                  function_ref<void(Value row, Value group, int64_t count)> emit);
+
 /// Static size of the last dimension of a buffer.
 int64_t rowWidth(Value buffer);
 
