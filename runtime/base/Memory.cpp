@@ -177,6 +177,16 @@ Pages MappedFile::pages(uint64_t begin, uint64_t length) const {
   return first < last ? Pages{state.base + first, last - first} : Pages{};
 }
 
+Pages MappedFile::hugePages(uint64_t begin, uint64_t length) const {
+  if (!state.base || length == 0)
+    return {};
+  auto base = reinterpret_cast<uintptr_t>(state.base), first = base + state.skip + begin;
+  uintptr_t end = base + alignUp(state.skip + state.bytes, pageSize());
+  uintptr_t from = std::max(base, first / hugePage * hugePage);
+  uintptr_t to = std::min<uintptr_t>(end, alignUp(first + length, hugePage));
+  return {state.base + (from - base), to - from};
+}
+
 void MappedFile::preferHugePages() const {
   if (state.base)
     madvise(state.base, state.bytes + state.skip, MADV_HUGEPAGE);
@@ -185,6 +195,11 @@ void MappedFile::preferHugePages() const {
 void releasePages(Pages pages) {
   if (pages.bytes != 0)
     madvise(pages.begin, pages.bytes, MADV_DONTNEED);
+}
+
+void readHereAndThere(Pages pages) {
+  if (pages.bytes != 0)
+    madvise(pages.begin, pages.bytes, MADV_NOHUGEPAGE);
 }
 
 } // namespace transformer::runtime

@@ -18,9 +18,9 @@ constexpr size_t bufferAlignment = 64;
 /// What the kernel maps and fills at once in large buffers and files, if it can.
 constexpr size_t hugePage = size_t(2) << 20;
 
-/// `size` rounded up to a multiple of bufferAlignment.
-constexpr size_t alignUp(size_t size) {
-  return (size + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+/// `size` rounded up to a multiple of `alignment`.
+constexpr size_t alignUp(size_t size, size_t alignment = bufferAlignment) {
+  return (size + alignment - 1) / alignment * alignment;
 }
 
 /// Memory that starts at a multiple of 64 bytes; uninitialised when small, zero and on huge pages
@@ -69,6 +69,10 @@ struct Pages {
 /// but they no longer count as this process' memory.
 void releasePages(Pages pages);
 
+/// Tells the kernel that few places of these pages will be read: a huge page of the page cache is
+/// not mapped, and counted as this process' memory, for one of them.
+void readHereAndThere(Pages pages);
+
 /// A file, or a part of it, mapped read-only. Movable. The command line ends with exit code 1 and a
 /// line that names the file where a page of it cannot be read any more (FilesInUse.h).
 class MappedFile {
@@ -100,6 +104,10 @@ public:
 
   /// The whole pages inside [begin, begin + length) of data().
   Pages pages(uint64_t begin, uint64_t length) const;
+
+  /// All huge pages that hold some of it, as far as the mapping reaches: what may have been mapped
+  /// when it was read.
+  Pages hugePages(uint64_t begin, uint64_t length) const;
 
   /// Asks for huge pages where the file has to be read from disk. A hint.
   void preferHugePages() const;

@@ -166,7 +166,7 @@ void Parameters::finishUse(size_t index, PageWork &work) {
   Bound &item = bound[index];
   bool isLast = --item.uses == 0;
   if (item.direct)
-    work.release(item.found.file->pages(*item.found.view));
+    work.release(item.found.file->hugePages(*item.found.view)); // neighbours came along
   else if (isLast && !item.kept)
     item.converted = Tensor();
 }
@@ -268,9 +268,13 @@ void Parameters::runPrepare(Arena &arena) {
   }
   tr_scope(nullptr);
   work.run();
-  for (const Bound &item : bound) // neighbours come with a large page of the file
-    if (item.direct)
-      releasePages(item.found.file->pages(*item.found.view));
+  for (const Bound &item : bound) {
+    if (!item.direct)
+      continue;
+    Pages pages = item.found.file->pages(*item.found.view);
+    releasePages(pages); // neighbours come with a large page of the file
+    readHereAndThere(pages);
+  }
 }
 
 } // namespace transformer::runtime

@@ -43,6 +43,10 @@ public:
 
   /// The whole pages that a tensor fills.
   Pages pages(const TensorView &view) const { return mapping.pages(view.offset, view.bytes); }
+  /// The same with the rest of the huge pages that it begins and ends in.
+  Pages hugePages(const TensorView &view) const {
+    return mapping.hugePages(view.offset, view.bytes);
+  }
 
   /// What the tensors lie in.
   const MappedFile &bytes() const { return mapping; }
