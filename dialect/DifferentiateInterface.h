@@ -9,6 +9,9 @@
 
 namespace mlir::transformer {
 
+/// Zeros of the type and the sizes of a tensor of f32.
+Value zerosLike(ImplicitLocOpBuilder &b, Value tensor);
+
 /// Gives upstream's ops that models use their backward. The context of a module that is
 /// differentiated needs it.
 void registerDifferentiation(DialectRegistry &registry);

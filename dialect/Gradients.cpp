@@ -11,20 +11,14 @@ using namespace mlir::transformer;
 
 using Gradients = MutableArrayRef<Value>;
 
-static Value zerosLike(ImplicitLocOpBuilder &b, Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
+Value mlir::transformer::zerosLike(ImplicitLocOpBuilder &b, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<Value> sizes;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (type.isDynamicDim(dim))
-      sizes.push_back(tensor::DimOp::create(b, value, dim));
+      sizes.push_back(tensor::DimOp::create(b, tensor, dim));
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   return tensor::SplatOp::create(b, zero, type, sizes);
-}
-
-/// Columns side by side.
-static Value concatColumns(ImplicitLocOpBuilder &b, ValueRange parts, Type type) {
-  Value all = tensor::ConcatOp::create(b, /*dim=*/1, parts);
-  return b.createOrFold<tensor::CastOp>(type, all);
 }
 
 /// dx = dy W is the same layer on the weight read the other way round.
@@ -43,14 +37,10 @@ LogicalResult LinearOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofRes
 LogicalResult SplitOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                       Gradients ofOperands) {
   SmallVector<Value> parts;
-  for (auto [result, gradient] : llvm::zip_equal(getResults(), ofResults)) {
-    if (gradient) {
-      parts.push_back(gradient);
-      continue;
-    }
-    parts.push_back(zerosLike(b, result));
-  }
-  ofOperands[0] = concatColumns(b, parts, getX().getType());
+  for (auto [result, gradient] : llvm::zip_equal(getResults(), ofResults))
+    parts.push_back(gradient ? gradient : zerosLike(b, result));
+  Value columns = tensor::ConcatOp::create(b, /*dim=*/1, parts);
+  ofOperands[0] = b.createOrFold<tensor::CastOp>(getX().getType(), columns);
   return success();
 }
 

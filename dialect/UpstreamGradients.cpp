@@ -52,14 +52,9 @@ void ofExpand(ImplicitLocOpBuilder &b, tensor::ExpandShapeOp op, Value dy, Gradi
 
 /// In its place among zeros.
 void ofSlice(ImplicitLocOpBuilder &b, tensor::ExtractSliceOp op, Value dy, Gradients ofOperands) {
-  SmallVector<Value> sizes;
-  for (int64_t dim = 0; dim < op.getSourceType().getRank(); ++dim)
-    if (op.getSourceType().isDynamicDim(dim))
-      sizes.push_back(tensor::DimOp::create(b, op.getSource(), dim));
-  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-  Value zeros = tensor::SplatOp::create(b, zero, op.getSourceType(), sizes);
-  ofOperands[0] = tensor::InsertSliceOp::create(b, dy, zeros, op.getMixedOffsets(),
-                                                op.getMixedSizes(), op.getMixedStrides());
+  ofOperands[0] =
+      tensor::InsertSliceOp::create(b, dy, zerosLike(b, op.getSource()), op.getMixedOffsets(),
+                                    op.getMixedSizes(), op.getMixedStrides());
 }
 
 void ofConcat(ImplicitLocOpBuilder &b, tensor::ConcatOp op, Value dy, Gradients ofOperands) {

@@ -76,14 +76,14 @@ int64_t Config::integer(Keys keys, std::optional<int64_t> defaultValue, int64_t 
 }
 
 std::optional<int64_t> Config::padding(int64_t vocabSize, std::optional<int64_t> defaultValue) {
-  const Json *value = fields->find({"pad_token_id"}).second;
-  if (!value && !isNull("pad_token_id"))
-    return defaultValue;
-  if (!value || !value->is_number_integer())
-    return std::nullopt;
-  auto id = value->get<int64_t>();
-  id += id < 0 ? vocabSize : 0;
-  return id >= 0 && id < vocabSize ? std::optional(id) : std::nullopt;
+  std::optional<int64_t> id = defaultValue;
+  if (const Json *value = fields->find({"pad_token_id"}).second)
+    id = value->is_number_integer() ? std::optional(value->get<int64_t>()) : std::nullopt;
+  else if (isNull("pad_token_id"))
+    id = std::nullopt;
+  if (id && *id < 0)
+    *id += vocabSize;
+  return id && *id >= 0 && *id < vocabSize ? id : std::nullopt;
 }
 
 int64_t Config::size(Keys keys, std::optional<int64_t> defaultValue, int64_t max) {

@@ -61,7 +61,10 @@ public:
     both.setName((loss.getName() + "_and_gradients").str());
     symbols.insert(both, std::next(Block::iterator(loss)));
     Operation *end = both.front().getTerminator();
-    SmallVector<GetParameterOp> parameters(both.getOps<GetParameterOp>());
+    llvm::MapVector<StringRef, Value> parameters; // one that is read twice once
+    for (auto read : both.getOps<GetParameterOp>())
+      if (auto [it, isNew] = parameters.insert({read.getName(), read}); !isNew)
+        read.getResult().replaceAllUsesWith(it->second);
     ImplicitLocOpBuilder b(end->getLoc(), end);
     auto scalar = cast<RankedTensorType>(end->getOperand(0).getType());
     Gradients gradients;
@@ -70,25 +73,19 @@ public:
                       b, DenseElementsAttr::get(scalar, Attribute(b.getF32FloatAttr(1)))));
     if (failed(buildBackward(b, both.front(), gradients)))
       return failure();
-    llvm::MapVector<StringRef, Value> ofParameters; // read twice, it has the sum
-    for (GetParameterOp parameter : parameters) {
-      auto declaration = symbols.lookup<ParameterOp>(parameter.getName());
-      if (declaration && declaration.getBuffer())
+    for (auto [name, value] : parameters) {
+      Value gradient = gradients.of(value);
+      auto declaration = symbols.lookup<ParameterOp>(name);
+      if (!gradient || (declaration && declaration.getBuffer()))
         continue;
-      if (Value gradient = gradients.of(parameter.getResult())) {
-        Value &sum = ofParameters[parameter.getName()];
-        sum = sum ? Value(arith::AddFOp::create(b, sum, gradient)) : gradient;
-      }
-    }
-    if (ofParameters.empty())
-      return loss.emitError() << "depends on no parameter";
-    for (auto [name, gradient] : ofParameters) {
       auto named = b.getNamedAttr(attr::name, b.getStringAttr(name + ".grad"));
       if (failed(both.insertResult(both.getNumResults(), gradient.getType(),
                                    b.getDictionaryAttr(named))))
         return failure();
       end->insertOperands(end->getNumOperands(), gradient);
     }
+    if (end->getNumOperands() == 1)
+      return loss.emitError() << "depends on no parameter";
     return success();
   }
 
@@ -111,7 +108,7 @@ private:
         gradients.add(b, operand, gradient);
     }
     for (Operation *op : forward)
-      if (isa<func::CallOp>(op) && op->use_empty() && replaced.erase(op))
+      if (replaced.erase(op))
         op->erase();
     return success();
   }
@@ -257,7 +254,7 @@ private:
 
   SymbolTable symbols;
   bool recompute;
-  DenseSet<Operation *> replaced; // calls of layers that no longer have readers
+  DenseSet<Operation *> replaced; // calls of layers, by calls of what saves
   llvm::StringMap<Backward> backwards;
 };
 

@@ -74,8 +74,10 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     A weight that comes from `transformer.quantize_weight` is kept in its format.
     Narrow numbers become float32 in registers: `bf16` with no more ado; `int8` as
     integers, whose scale is the epilogue's; `int4` in words of eight and groups of
-    32, whose sums are multiplied by their scale, with x from `int4_rows`. Fails if
-    something else reads a rounded weight.
+    32, whose sums are multiplied by their scale, with x from `int4_rows`. Where x comes
+    from `transformer.quantize_rows` as well, both stay integers (`int8-integer`,
+    `int4-integer`): a step is a group of 32 of `dot_bytes`, with x from `integer_rows`.
+    Fails if something else reads a rounded weight or rounded rows.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::cpu::CpuDialect"];

@@ -47,7 +47,9 @@ def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
     with exact():
         loss = model(**arguments, labels=torch.from_numpy(labels)).loss
         loss.backward()
-    found = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+    made = type(model)(model.config)  # knows what is frozen, which loading forgets
+    trained = {name for name, p in made.named_parameters() if p.requires_grad}
+    found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}
     return {name: np.ascontiguousarray(t.detach().numpy(), np.float32) for name, t in {"loss": loss, **found}.items()}
 
 

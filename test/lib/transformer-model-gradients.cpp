@@ -2,7 +2,8 @@
 //
 // A test tool. Adds the loss to a checkpoint's model, differentiates it,
 // evaluates both in float64 and compares them with a file that has the tensor
-// "loss" and each parameter's gradient under the parameter's name.
+// "loss" and each parameter's gradient under the parameter's name, and nothing
+// else.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/DifferentiateInterface.h"
@@ -34,9 +35,9 @@ static double differenceOf(const reference::Tensor &found, const reference::Tens
   return worst / std::max(largest, 1e-6);
 }
 
-/// A tensor under the parameter's name or an alias; null if there is none.
-static const reference::Tensor *expectedOf(const reference::NamedTensors &tensors, ModuleOp module,
-                                           StringRef name) {
+/// A tensor under the parameter's name or an alias; the end if there is none.
+static reference::NamedTensors::const_iterator expectedOf(const reference::NamedTensors &tensors,
+                                                          ModuleOp module, StringRef name) {
   auto parameter = module.lookupSymbol<ParameterOp>(name);
   std::vector<std::string> names = {name.str()};
   if (parameter && parameter.getAliases())
@@ -44,8 +45,8 @@ static const reference::Tensor *expectedOf(const reference::NamedTensors &tensor
       names.push_back(alias.str());
   for (const std::string &each : names)
     if (auto found = tensors.find(each); found != tensors.end())
-      return &found->second;
-  return nullptr;
+      return found;
+  return tensors.end();
 }
 
 static int fail(const Twine &message) {
@@ -96,18 +97,25 @@ int main(int argc, char **argv) {
     return fail(error);
   unsigned bad = 0;
   double worst = 0;
+  reference::NamedTensors missing = wanted->inputs();
   for (auto [i, found] : llvm::enumerate(*results)) {
-    StringRef name = function.getResultAttrOfType<StringAttr>(i, "transformer.name").getValue();
+    StringRef name = function.getResultAttrOfType<StringAttr>(i, attr::name).getValue();
     name.consume_back(".grad");
-    const reference::Tensor *tensor = expectedOf(wanted->inputs(), **module, name);
-    double difference = tensor ? differenceOf(found, *tensor) : NAN;
+    auto tensor = expectedOf(wanted->inputs(), **module, name);
+    bool isExpected = tensor != wanted->inputs().end();
+    double difference = isExpected ? differenceOf(found, tensor->second) : NAN;
+    if (isExpected)
+      missing.erase(tensor->first);
     worst = std::max(worst, difference);
     if (difference <= bound)
       continue;
     ++bad;
-    llvm::outs() << name << (tensor ? ": " : ": not expected, ") << llvm::format("%.1e", difference)
-                 << '\n';
+    llvm::outs() << name << (isExpected ? ": " : ": not expected, ")
+                 << llvm::format("%.1e", difference) << '\n';
   }
+  for (const auto &[name, tensor] : missing)
+    llvm::outs() << name << ": has no gradient\n";
+  bad += missing.size();
   llvm::outs() << results->size() << " tensors, largest difference " << llvm::format("%.1e", worst)
                << '\n';
   return bad ? 1 : 0;

@@ -51,6 +51,19 @@ FailureOr<int64_t> verifyInputs(Operation *op, ValueRange weights, WeightLayout 
   return type.getDimSize(layout == WeightLayout::OutIn ? 1 : 0);
 }
 
+/// Rows x and what they become, `[T, groups, group...]`.
+template <typename OpTy>
+LogicalResult verifyGroups(OpTy op, Type element, ArrayRef<int64_t> group) {
+  if (failed(verifyKernel(op, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(op, "x", op.getX());
+  if (failed(width))
+    return failure();
+  SmallVector<int64_t> shape = {kAny, int64_t(llvm::divideCeil(*width, weightGroup))};
+  llvm::append_range(shape, group);
+  return verifyBuffer(op, "words", op.getOuts()[0], element, shape);
+}
+
 } // namespace
 
 bool PackWeightOp::holdsInt4() {
@@ -118,25 +131,11 @@ LogicalResult WeightScalesOp::verify() {
 }
 
 LogicalResult Int4RowsOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
-    return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width))
-    return failure();
-  int64_t groups = llvm::divideCeil(*width, weightGroup);
-  return verifyBuffer(*this, "words", getOuts()[0], f32(*this),
-                      {kAny, groups, int4::kWords, int4::kPlaces});
+  return verifyGroups(*this, f32(*this), {int4::kWords, int4::kPlaces});
 }
 
 LogicalResult IntegerRowsOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
-    return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width))
-    return failure();
-  int64_t groups = llvm::divideCeil(*width, weightGroup);
-  return verifyBuffer(*this, "words", getOuts()[0], IntegerType::get(getContext(), 32),
-                      {kAny, groups, integers::kPlaces});
+  return verifyGroups(*this, IntegerType::get(getContext(), 32), {integers::kPlaces});
 }
 
 LogicalResult EstimatedOp::verify() {

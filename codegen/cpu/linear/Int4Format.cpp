@@ -13,19 +13,11 @@ using namespace mlir::transformer::int4;
 
 namespace {
 
-/// An integer of 32 bits, as a vector where `like` is one.
-Value integer(ImplicitLocOpBuilder &b, Value like, uint32_t bits) {
-  TypedAttr value = b.getI32IntegerAttr(static_cast<int32_t>(bits));
-  if (auto vector = dyn_cast<VectorType>(like.getType()))
-    value = DenseElementsAttr::get(vector, Attribute(value));
-  return arith::ConstantOp::create(b, value);
-}
-
 /// The bits of weight u of a word like `like`.
 Value maskOf(ImplicitLocOpBuilder &b, Value like, OpFoldResult u) {
   constexpr uint32_t first = 15, width = 4;
   if (std::optional<int64_t> constant = getConstantIntValue(u))
-    return integer(b, like, first << (width * *constant));
+    return emitWord(b, like, first << (width * *constant));
   auto scalar = [&](uint32_t value) -> Value {
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   };
@@ -64,7 +56,7 @@ struct Int4Format : LinearFormat {
                      Type type) const override {
     Value bits;
     if (getConstantIntValue(u) == kWord - 1)
-      bits = arith::ShRUIOp::create(b, word, integer(b, word, 4 * (kWord - 1)));
+      bits = arith::ShRUIOp::create(b, word, emitWord(b, word, 4 * (kWord - 1)));
     else
       bits = arith::AndIOp::create(b, word, maskOf(b, word, u));
     return arith::SIToFPOp::create(b, type, bits);

@@ -127,15 +127,9 @@ struct Int4IntegerFormat : IntegerFormat {
               int64_t word) const override {
     constexpr int64_t wordsOfRow = kWords / int4::kWords;
     Value row = w(word / wordsOfRow);
-    auto integer = [&](int32_t value) -> Value {
-      TypedAttr bits = b.getI32IntegerAttr(value);
-      if (auto type = dyn_cast<VectorType>(row.getType()))
-        bits = DenseElementsAttr::get(type, Attribute(bits));
-      return arith::ConstantOp::create(b, bits);
-    };
     if (word % wordsOfRow)
-      row = arith::ShRUIOp::create(b, row, integer(4));
-    return arith::AndIOp::create(b, row, integer(0x0f0f0f0f));
+      row = arith::ShRUIOp::create(b, row, emitWord(b, row, 4));
+    return arith::AndIOp::create(b, row, emitWord(b, row, 0x0f0f0f0f));
   }
 
   Value scaleOf(const LinearStep &step, int64_t panel) const override { return step.scale(panel); }

@@ -67,6 +67,13 @@ Value mlir::transformer::emitWeightScales(ImplicitLocOpBuilder &b, const LinearO
       .getResult(0);
 }
 
+Value mlir::transformer::emitWord(ImplicitLocOpBuilder &b, Value like, uint32_t bits) {
+  TypedAttr value = b.getI32IntegerAttr(static_cast<int32_t>(bits));
+  if (auto vector = dyn_cast<VectorType>(like.getType()))
+    value = DenseElementsAttr::get(vector, Attribute(value));
+  return arith::ConstantOp::create(b, value);
+}
+
 Value mlir::transformer::emitMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum) {
   if (isa<VectorType>(sum.getType()))
     return vector::FMAOp::create(b, x, w, sum);

@@ -33,8 +33,8 @@ struct LinearOperands {
 
 /// What a contraction multiplies: x in steps, `[T, S]` or `[T, S, places]`, and
 /// the weight in panels, `[P, S, NR]` or `[P, S, places, NR]`. With `scales`,
-/// `[P, S, NR]`, a step is a group of words: x `[T, S, words, places]` and panels
-/// `[P, S, words, NR]`; what the words of a step sum up to is multiplied by its scale.
+/// `[P, S, NR]`, what a step sums up to is multiplied by its scale; in a format of words a step is
+/// a group of these: x `[T, S, words, places]` and panels `[P, S, words, NR]`.
 struct LinearFactors {
   Value x, panels;
   /// What the format's epilogue reads beside the sums, with maps from (t, p, j).
@@ -140,6 +140,9 @@ Value emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands, 
 /// Emits the scales of their columns, `[P, groups, columns]`, by `transformer_cpu.weight_scales`.
 Value emitWeightScales(ImplicitLocOpBuilder &b, const LinearOperands &operands, int64_t groups,
                        int64_t columns, Type element);
+
+/// A constant of i32, as a vector where `like` is one.
+Value emitWord(ImplicitLocOpBuilder &b, Value like, uint32_t bits);
 
 /// x w + sum and sum - x w of scalars (two operations that later become one) or vectors.
 Value emitMultiplyAdd(ImplicitLocOpBuilder &b, Value x, Value w, Value sum);

@@ -40,9 +40,8 @@ public:
     panelRow = row.clone(cast<RankedTensorType>(panels.getType()).getElementType());
     accumulator = VectorType::get(type.getShape(), type.getElementType());
     zero = arith::ConstantIndexOp::create(b, 0);
-    SmallVector<Value> inputs(op.getInputs());
-    if (inputs[format.places()] != panels)
-      scales = inputs[format.places()];
+    if (Value behindX = op.getInputs()[format.places()]; behindX != panels)
+      scales = behindX;
   }
 
   Value emit() {

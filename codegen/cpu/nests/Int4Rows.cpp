@@ -20,13 +20,13 @@ public:
     for (int64_t u = 0; u < kWord - 1; ++u)
       factors[u] = std::ldexp(1.0f, -4 * static_cast<int>(u));
     scales = arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef<float>(factors)));
-    zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
   }
 
   void emit(Value row, Value group, int64_t count) {
     Value first = b.mul(group, weightGroup), sum;
     for (int64_t word = 0; word < kWords; ++word) {
-      Value features = load(row, b.add(first, word * kWord), count - word * kWord);
+      Value features =
+          loadColumns(b, type, x, row, b.add(first, word * kWord), count - word * kWord);
       sum = sum ? b.addf(sum, features) : features;
       Value at = b.index(word);
       vector::StoreOp::create(b, b.mulf(features, scales), out,
@@ -48,18 +48,8 @@ public:
   }
 
 private:
-  Value load(Value row, Value first, int64_t count) {
-    if (count <= 0)
-      return zeros;
-    if (count >= kWord)
-      return vector::LoadOp::create(b, type, x, ValueRange{row, first});
-    Value there =
-        vector::ConstantMaskOp::create(b, type.clone(b.getI1Type()), ArrayRef<int64_t>{count});
-    return vector::MaskedLoadOp::create(b, type, x, ValueRange{row, first}, there, zeros);
-  }
-
   Emit &b;
-  Value x, out, scales, zeros;
+  Value x, out, scales;
   VectorType type;
 };
 

@@ -20,7 +20,7 @@ public:
   }
 
   void emit(Value row, Value group, int64_t count) {
-    Value features = load(row, b.mul(group, weightGroup), count);
+    Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
     Value bits = arith::BitcastOp::create(b, integers, features);
     // Without their signs the bits of floats are ordered as the floats are, NaN last.
     Value absolute = arith::AndIOp::create(b, bits, splat(0x7fffffff));
@@ -60,15 +60,6 @@ private:
     bytes = vector::ShuffleOp::create(b, bytes, bytes, order);
     Value words = vector::BitCastOp::create(b, VectorType::get({kWords}, b.getI32Type()), bytes);
     vector::StoreOp::create(b, words, out, at);
-  }
-
-  Value load(Value row, Value first, int64_t count) {
-    if (count == weightGroup)
-      return vector::LoadOp::create(b, type, x, ValueRange{row, first});
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    Value there =
-        vector::ConstantMaskOp::create(b, type.clone(b.getI1Type()), ArrayRef<int64_t>{count});
-    return vector::MaskedLoadOp::create(b, type, x, ValueRange{row, first}, there, zeros);
   }
 
   Value reduce(vector::CombiningKind kind, Value vector) {

@@ -110,6 +110,18 @@ int64_t transformer::rowWidth(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape().back();
 }
 
+Value transformer::loadColumns(Emit &b, VectorType type, Value x, Value row, Value first,
+                               int64_t count) {
+  if (count >= type.getNumElements())
+    return vector::LoadOp::create(b, type, x, ValueRange{row, first});
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  if (count <= 0)
+    return zeros;
+  Value there =
+      vector::ConstantMaskOp::create(b, type.clone(b.getI1Type()), ArrayRef<int64_t>{count});
+  return vector::MaskedLoadOp::create(b, type, x, ValueRange{row, first}, there, zeros);
+}
+
 void transformer::forEachGroup(Emit &b, const Work &work, Value x,
                                function_ref<void(Value, Value, int64_t)> emit) {
   Value rows = b.dim(x, 0);

@@ -45,6 +45,10 @@ void divideRow(Emit &b, int64_t width, Value squares, Value source, Value result
 /// tasks of `size`.
 std::pair<Value, Value> taskRange(Emit &b, Value task, int64_t size, Value count);
 
+/// The columns from `first` on of a row of x, of which `count` are there, as a vector of any width;
+/// zeros behind them.
+Value loadColumns(Emit &b, VectorType type, Value x, Value row, Value first, int64_t count);
+
 /// Calls `emit` for every group of weightGroup columns of every row of x, with how many columns of
 /// it there are, in a loop over tasks that `work` describes.
 void forEachGroup(Emit &b, const Work &work, Value x,
