@@ -29,7 +29,13 @@ import quantize  # noqa: E402
 # Name, inputs, outputs, layout: two and a half groups and sums in blocks of k, the last one longer than a cache.
 LAYERS = (("a", 300, 131, "out_in"), ("b", 300, 200, "in_out"), ("c", 5000, 35, "out_in"))
 ROWS = (1, 2, 3, 4, 5, 7, 40)
-ARCHS = ("x86-64-v2", "x86-64-v3", "x86-64-v4/no-winograd", "native/no-winograd")
+# With a feature that tells whether this CPU runs it.
+ARCHS = {
+    "x86-64-v2": "sse4_2",
+    "x86-64-v3": "avx2",
+    "x86-64-v4/no-winograd": "avx512dq",
+    "native/no-winograd": "sse2",
+}
 FORMS = (*quantize.FORMATS, *quantize.INTEGER_ROWS)
 CASES = ("llama-lm", "gpt2-lm", "bert-long", "t5-lm", "albert-groups", "bloom-lm")
 # Bytes of a weight beside those of float32, scales and padding included.
@@ -190,7 +196,8 @@ def main() -> int:
     options = parser.parse_args()
     compiler, report = options.compile.resolve(), Report()
     with tempfile.TemporaryDirectory() as scratch:
-        for arch in ARCHS:
+        features = Path("/proc/cpuinfo").read_text().split()
+        for arch in (name for name, needed in ARCHS.items() if needed in features):
             try:
                 check_model(Model(Path(scratch)), compiler, arch, report)
             except RuntimeError as error:
