@@ -1,6 +1,7 @@
 //===- TransformerDialect.cpp - the transformer dialect -------------------===//
 #include "dialect/TransformerDialect.h"
 #include "dialect/GradientOps.h"
+#include "dialect/OptimizerOps.h"
 #include "dialect/ParameterOps.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/State.h"
@@ -44,6 +45,10 @@ void TransformerDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/GradientOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/OptimizerOps.cpp.inc"
       >();
 }
 

@@ -39,6 +39,10 @@ struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
              "each unmasked token";
       return signalPassFailure();
     }
+    if (shift != "auto" && shift != "true" && shift != "false") {
+      getOperation().emitError() << "shift \"" << shift << "\": expected true, false or auto";
+      return signalPassFailure();
+    }
     func::FuncOp loss = forward.clone();
     loss.setName("loss");
     SymbolTable(getOperation()).insert(loss, std::next(Block::iterator(forward)));
@@ -47,6 +51,16 @@ struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
   }
 
 private:
+  /// Whether the scores of a token are those of its successor.
+  bool generates(func::FuncOp loss) {
+    auto isDecoder = [&](unsigned i) {
+      auto name = loss.getArgAttrOfType<StringAttr>(i, attr::name);
+      return name && name.getValue() == "decoder_input_ids";
+    };
+    return getOperation().lookupSymbol("step") &&
+           llvm::none_of(llvm::seq(loss.getNumArguments()), isDecoder);
+  }
+
   LogicalResult replaceResults(func::FuncOp loss) {
     UnpackTokensOp scores = scoresOf(loss);
     auto packed = scores.getSequences().getDefiningOp<PackTokensOp>();
@@ -57,12 +71,14 @@ private:
     if (auto mask = dyn_cast<BlockArgument>(packed.getMask())) // labels have its sizes
       if (Attribute dims = loss.getArgAttr(mask.getArgNumber(), attr::dims))
         ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
+    int64_t classes = widthOf(scores.getX());
+    ofLabels.push_back(b.getNamedAttr(attr::range, b.getDenseI64ArrayAttr({kIgnored, classes})));
     unsigned index = loss.getNumArguments();
     if (failed(loss.insertArgument(index, packed.getMask().getType(), b.getDictionaryAttr(ofLabels),
                                    loss.getLoc())))
       return failure();
     Value labels = loss.getArgument(index);
-    if (shift)
+    if (shift == "true" || (shift == "auto" && generates(loss)))
       labels = ShiftLabelsOp::create(b, labels.getType(), labels, kIgnored);
     Value rows = scores.getX();
     auto ids = RankedTensorType::get({cast<RankedTensorType>(rows.getType()).getDimSize(0)},

@@ -288,7 +288,8 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
     Adds `@loss` beside `@forward`: the same arguments and `labels` (`[B, S]` i64, -100
     where none counts), and as its one result the mean cross-entropy of the scores of
     the output `logits`, a row a token, with the labels of these tokens, or with
-    `shift` of their successors. Masked tokens have no score, so their labels do not count.
+    `shift` of their successors: by itself (`auto`) where a model generates from these
+    scores, having `@step` and no `decoder_input_ids`. Masked tokens have no score, so their labels do not count.
 
     Error: no entry `@forward` with such an output.
 
@@ -310,7 +311,8 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
     ```
     Source: the losses of transformers' heads for language models.
   }];
-  let options = [Option<"shift", "shift", "bool", "false", "a token's label is its successor's">];
+  let options = [Option<"shift", "shift", "std::string", "\"auto\"",
+                        "whether a token's label is its successor's: true, false or auto">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
@@ -353,6 +355,28 @@ def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
                  Option<"recompute", "recompute", "std::string", "\"none\"", "layer or none">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "loss and gradients to a training step";
+  let description = [{
+    Makes `@train_step`, an entry point, of `@loss_and_gradients`. Parameters that have a
+    gradient become state under their names, and so do what the optimizer keeps of
+    each: `NAME.exp_avg` and `NAME.exp_avg_sq` of AdamW. Behind the inputs there are
+    the scalars `step` (from 1), `learning_rate`, `beta1`, `beta2`, `epsilon`,
+    `weight_decay` and `max_grad_norm`; results are `loss`, `grad_norm` (before
+    clipping) and the state.
+
+    Parameters of one shape share a function for their update and one for their
+    squares. Other entry points become private: they would read what is in the weights'
+    file, not what has been trained.
+
+    Error: no such function; a gradient of a tensor that is no parameter.
+  }];
+  let options = [Option<"function", "function", "std::string", "\"loss_and_gradients\"",
+                        "the function of loss and gradients">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::transformer::TransformerDialect"];
 }
 
 #endif // PASSES_PASSES_TD

@@ -25,13 +25,27 @@ llvm::Error transformer::LinearDtypes::check() const {
   return llvm::Error::success();
 }
 
-void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes) {
+/// From a model to its training step alone.
+static void addTraining(OpPassManager &manager, const transformer::Purpose &purpose) {
+  manager.addPass(transformer::createAddLossPass());
+  transformer::DifferentiatePassOptions differentiate;
+  differentiate.recompute = purpose.recompute;
+  manager.addPass(transformer::createDifferentiatePass(differentiate));
+  manager.addPass(transformer::createAddOptimizerPass());
+  manager.addPass(createSymbolDCEPass());
+}
+
+void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes,
+                                      const Purpose &purpose) {
   manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createDeduplicateLayersPass());
-  manager.addNestedPass<func::FuncOp>(createMergeQkvPass());
+  if (purpose.trains)
+    addTraining(manager, purpose);
+  else // a trained weight is its own tensor
+    manager.addNestedPass<func::FuncOp>(createMergeQkvPass());
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
   if (dtypes.areRounded())

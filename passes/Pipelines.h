@@ -21,9 +21,17 @@ struct LinearDtypes {
   llvm::Error check() const;
 };
 
+/// What a program is for: --mode and what goes with it.
+struct Purpose {
+  bool trains = false;
+  std::string recompute = "none"; // of the forward: layer
+};
+
 /// `transformer-fuse`: from a model as written to fused core ops, each distinct
-/// layer once, its linear layers on numbers of `dtypes`. `manager` runs on a module.
-void buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes = {});
+/// layer once, its linear layers on numbers of `dtypes`; one that trains becomes `@train_step`.
+/// `manager` runs on a module.
+void buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes = {},
+                         const Purpose &purpose = {});
 
 /// Registers every pass of passes/ for textual use.
 void registerTransformerPasses();

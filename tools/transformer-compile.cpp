@@ -25,8 +25,13 @@ static cl::opt<std::string>
                   "/no-winograd: whether linear layers use Winograd's inner product (else: where "
                   "it is faster). cuda: sm_80, sm_90a (default: native, sm_90a)"),
          cl::cat(category));
-static cl::opt<std::string> mode("mode", cl::desc("inference (train is not there yet)"),
+static cl::opt<std::string> mode("mode", cl::desc("inference, or train: a program that trains"),
                                  cl::init("inference"), cl::cat(category));
+static cl::opt<std::string>
+    recompute("recompute",
+              cl::desc("With --mode train, what the backward computes again instead of keeping it: "
+                       "none, or layer (all of a layer but its input: less memory)"),
+              cl::init("none"), cl::cat(category));
 static cl::opt<std::string>
     dtype("weights-dtype",
           cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
@@ -61,8 +66,9 @@ int main(int argc, char **argv) {
   if (input.empty() || output.empty())
     return mlir::transformer::printError(
         "expected a model definition and -o OUTPUT; try transformer-compile --help");
-  CompileOptions options{input, output,       target, arch,       mode,   {dtype, activations},
-                         emit,  embedWeights, timing, verifyEach, argv[0]};
+  CompileOptions options{
+      input, output,       target, arch,       mode,   recompute, {dtype, activations},
+      emit,  embedWeights, timing, verifyEach, argv[0]};
   if (llvm::Error error = mlir::transformer::compile(options))
     return mlir::transformer::printError(llvm::toString(std::move(error)));
   return 0;

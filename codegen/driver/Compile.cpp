@@ -65,8 +65,18 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
     return createStringError("--" + option + " " + value + ": expected " + supported +
                              " (others are not supported yet)");
   };
-  if (llvm::Error error = only("mode", options.mode, "inference"))
-    return error;
+  if (options.mode != "inference" && options.mode != "train")
+    return createStringError("--mode " + options.mode + ": expected inference or train");
+  if (options.recompute != "none" && options.recompute != "layer")
+    return createStringError("--recompute " + options.recompute + ": expected none or layer");
+  bool trains = options.mode == "train";
+  if (!trains && options.recompute != "none")
+    return createStringError("--recompute goes with --mode train");
+  if (trains && options.dtypes.areRounded())
+    return createStringError("--weights-dtype " + options.dtypes.weights +
+                             ": expected f32 with --mode train");
+  if (trains && goal.kind->name != "cpu")
+    return createStringError("--target " + options.target + ": expected cpu with --mode train");
   if (llvm::Error error = options.dtypes.check())
     return error;
   if (goal.kind->name != "cpu")
@@ -170,7 +180,8 @@ llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &optio
   manager.enableVerifier(options.verifyEach);
 #endif
   for (const Stage &stage : goal.kind->stages.take_front(goal.stages))
-    stage.build(manager, {options.arch, options.dtypes});
+    stage.build(manager,
+                {options.arch, options.dtypes, {options.mode == "train", options.recompute}});
   DiagnosticText diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return diagnostics.error("compiling " + options.input + " failed");

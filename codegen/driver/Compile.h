@@ -15,6 +15,7 @@ struct CompileOptions {
   std::string target = "cpu";
   std::string arch; // "": what the target is by itself
   std::string mode = "inference";
+  std::string recompute = "none";
   LinearDtypes dtypes;
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;

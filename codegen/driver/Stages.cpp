@@ -9,6 +9,7 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/memory/Pipelines.h"
 #include "codegen/memory/SubsetModels.h"
+#include "dialect/DifferentiateInterface.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -25,7 +26,7 @@ using namespace mlir::transformer;
 namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
-  buildFusionPipeline(manager, options.dtypes);
+  buildFusionPipeline(manager, options.dtypes, options.purpose);
 }
 
 void buildLinalg(OpPassManager &manager, const StageOptions &) {
@@ -91,6 +92,10 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
   Option<std::string> activationsDtype{
       *this, "activations-dtype", llvm::cl::init("f32"),
       llvm::cl::desc("as --activations-dtype of transformer-compile")};
+  Option<std::string> mode{*this, "mode", llvm::cl::init("inference"),
+                           llvm::cl::desc("as --mode of transformer-compile")};
+  Option<std::string> recompute{*this, "recompute", llvm::cl::init("none"),
+                                llvm::cl::desc("as --recompute of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
@@ -103,7 +108,10 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
   PassPipelineRegistration<PipelineOptions>(
       name, description, [=](OpPassManager &manager, const PipelineOptions &options) {
         std::string arch = options.arch.empty() ? defaultArch.str() : options.arch.getValue();
-        buildStages(manager, stages, {arch, {options.weightsDtype, options.activationsDtype}});
+        buildStages(manager, stages,
+                    {arch,
+                     {options.weightsDtype, options.activationsDtype},
+                     {options.mode == "train", options.recompute}});
       });
 }
 
@@ -161,6 +169,7 @@ void mlir::transformer::registerCodegenPipelines() {
 
 void mlir::transformer::registerCodegenDialects(DialectRegistry &registry) {
   registerSubsetModels(registry);
+  registerDifferentiation(registry);
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);

@@ -25,6 +25,7 @@ namespace mlir::transformer {
 struct StageOptions {
   std::string arch; // "": the target's own
   LinearDtypes dtypes;
+  Purpose purpose;
 };
 
 /// A stage runs on the result of the one before it.

@@ -252,10 +252,13 @@ def Kernel_RotaryEmbeddingOp : Kernel_Op<"rotary_embedding"> {
   let description = [{
     ins: x `[T, num_heads * D]` (rows may be strided), table `[T, R]`; outs:
     `[T, num_heads * D]`, which may be x's buffer. Semantics:
-    `transformer.rotary_embedding`.
+    `transformer.rotary_embedding`, with `inverse` its gradient's.
   }];
-  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$table, Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads);
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$table, Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads,
+                       UnitAttr:$inverse);
   let assemblyFormat = "`ins` `(` $x `,` $table `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
+
+include "codegen/kernels/GradientKernels.td"
 
 #endif // CODEGEN_KERNELS_KERNELOPS_TD

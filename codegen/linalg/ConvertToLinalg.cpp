@@ -2,6 +2,7 @@
 #include "codegen/Passes.h"
 #include "codegen/analysis/Flops.h"
 #include "codegen/linalg/Patterns.h"
+#include "dialect/GradientOps.h"
 #include "dialect/QuantizeOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -19,7 +20,7 @@ using namespace mlir::transformer;
 Value mlir::transformer::emptyRows(OpBuilder &b, Location loc, Value result, Value like) {
   auto type = cast<RankedTensorType>(result.getType());
   SmallVector<Value> rows;
-  if (type.isDynamicDim(0))
+  if (type.getRank() && type.isDynamicDim(0))
     rows.push_back(tensor::DimOp::create(b, loc, like, 0));
   return tensor::EmptyOp::create(b, loc, type, rows);
 }
@@ -66,10 +67,10 @@ struct ConvertCall : OpConversionPattern<func::CallOp> {
 };
 
 /// Ops of the dialect that stay: what weights are, and the function of an
-/// activation inside of an elementwise op.
+/// activation, or its derivative, inside of an elementwise op.
 bool staysBehind(Operation *op) {
-  if (auto activation = dyn_cast<ActivationOp>(op))
-    return !isa<TensorType>(activation.getX().getType());
+  if (isa<ActivationOp, ActivationGradientOp>(op))
+    return !isa<TensorType>(op->getResult(0).getType());
   return isa<ParameterOp, PreparedOp, GetParameterOp, SinusoidalTableOp, QuantizeWeightOp,
              QuantizeRowsOp>(op);
 }
@@ -98,6 +99,8 @@ struct ConvertTransformerToLinalgPass
     populateLinearPatterns(converter, patterns);
     populateNormPatterns(converter, patterns);
     populateAttentionPatterns(converter, patterns);
+    populateGradientPatterns(converter, patterns);
+    populateOptimizerPatterns(converter, patterns);
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns, converter);
     patterns.add<ConvertCall>(converter, &getContext());
@@ -108,6 +111,8 @@ struct ConvertTransformerToLinalgPass
         return converter.isSignatureLegal(function.getFunctionType());
       if (isa<TransformerDialect>(op->getDialect()))
         return staysBehind(op);
+      if (isa<tensor::SplatOp>(op) || isConcatOfRows(op))
+        return false;
       return !isElementwiseOnTensors(op) && converter.isLegal(op);
     });
     DenseMap<StringRef, SmallVector<DictionaryAttr>> attributes;

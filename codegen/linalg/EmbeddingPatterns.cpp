@@ -56,7 +56,8 @@ struct ConvertRotaryEmbedding : OpConversionPattern<RotaryEmbeddingOp> {
     Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), adaptor.getX());
     rewriter.replaceOpWithNewOp<kernel::RotaryEmbeddingOp>(op, TypeRange{out.getType()},
                                                            adaptor.getX(), adaptor.getTable(),
-                                                           ValueRange{out}, op.getNumHeadsAttr());
+                                                           ValueRange{out}, op.getNumHeadsAttr(),
+                                                           /*inverse=*/UnitAttr());
     return success();
   }
 };

@@ -35,6 +35,15 @@ void populateNormPatterns(const TypeConverter &converter, RewritePatternSet &pat
 /// attention, relative_scores, append_pages, paged_attention.
 void populateAttentionPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 
+/// The backward of ops, labels and losses.
+void populateGradientPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+/// sum_squares, clip_grad_norm, adamw_update.
+void populateOptimizerPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+
+/// Whether `op` puts rows side by side, of which nobody knows the number: weights are put together
+/// at load, by other means.
+bool isConcatOfRows(Operation *op);
+
 /// A tensor.empty of the type of `result`, whose dynamic rows are as many as those of `like`.
 Value emptyRows(OpBuilder &b, Location loc, Value result, Value like);
 

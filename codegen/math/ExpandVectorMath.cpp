@@ -1,5 +1,6 @@
 //===- ExpandVectorMath.cpp - math ops to vector arithmetic ---------------===//
 #include "codegen/math/VectorMath.h"
+#include "dialect/GradientOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -20,6 +21,9 @@ Emitter functionEmitter(Operation *op) {
       .Case([](math::TanhOp) { return emitTanh; })
       .Case([](math::ErfOp) { return emitErf; })
       .Case([](ActivationOp activation) { return activationEmitter(activation.getKind()); })
+      .Case([](ActivationGradientOp gradient) {
+        return activationGradientEmitter(gradient.getKind());
+      })
       .Default(nullptr);
 }
 

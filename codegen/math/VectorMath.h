@@ -56,8 +56,11 @@ Group emitRelu(ImplicitLocOpBuilder &b, ValueRange x);
 using ActivationEmitter = Group (*)(ImplicitLocOpBuilder &, ValueRange);
 ActivationEmitter activationEmitter(ActivationKind kind);
 
-/// Rewrites math.exp, math.exp2, math.tanh, math.erf and activations on f32 scalars
-/// and vectors of f32 under `root` to the functions above.
+/// dy f'(x) of an activation f, from x and dy; relu's derivative is 0 at 0.
+ActivationEmitter activationGradientEmitter(ActivationKind kind);
+
+/// Rewrites math.exp, math.exp2, math.tanh, math.erf, activations and their gradients on f32
+/// scalars and vectors of f32 under `root` to the functions above.
 LogicalResult expandVectorMath(Operation *root);
 
 } // namespace mlir::transformer

@@ -62,7 +62,7 @@ public:
 
     json::Object description{
         {"producer", std::string("transformer-compile ") + ::transformer::runtime::version},
-        {"mode", "inference"}};
+        {"mode", module.lookupSymbol("train_step") ? "train" : "inference"}};
     description["target"] = describeTarget(target);
     description["parameters"] = describeParameters(module);
     description["prepare_code"] = code;

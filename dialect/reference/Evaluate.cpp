@@ -44,6 +44,10 @@ void reference::registerEvaluation(DialectRegistry &registry) {
 #define GET_OP_LIST
 #include "dialect/GradientOps.cpp.inc"
         >(context);
+    attach<
+#define GET_OP_LIST
+#include "dialect/OptimizerOps.cpp.inc"
+        >(context);
   });
   // Upstream ops that models and prepare functions use.
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {

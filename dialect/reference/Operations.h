@@ -9,6 +9,7 @@
 #define DIALECT_REFERENCE_OPERATIONS_H
 
 #include "dialect/GradientOps.h"
+#include "dialect/OptimizerOps.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/reference/Frame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,6 +50,11 @@ LogicalResult evaluate(WindowsGradientOp op, Frame &frame);
 LogicalResult evaluate(TokenGradientOp op, Frame &frame);
 LogicalResult evaluate(RelativeScoresGradientOp op, Frame &frame);
 LogicalResult evaluate(AttentionGradientOp op, Frame &frame);
+
+// Optimizers: Optimizer.cpp.
+LogicalResult evaluate(SumSquaresOp op, Frame &frame);
+LogicalResult evaluate(ClipGradNormOp op, Frame &frame);
+LogicalResult evaluate(AdamWUpdateOp op, Frame &frame);
 
 // Embeddings: Embedding.cpp.
 

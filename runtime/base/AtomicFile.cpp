@@ -125,11 +125,20 @@ bool AtomicFile::moveToPath() {
   return true;
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(bool isDurable) {
+  if (isDurable && fsync(file) != 0 && errno != EINVAL) // a pipe has nothing to sync
+    failToWrite(errno);
   // What closing would tell (a quota of a network file system) has to be known before.
   int again = dup(file);
   if (again < 0 || close(again) != 0 || !moveToPath())
     failToWrite(errno);
+  if (isDurable) { // the name, too
+    int folder = open(parentFolder(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+      fsync(folder);
+      close(folder);
+    }
+  }
   close(file);
   file = -1;
 }

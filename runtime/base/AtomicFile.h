@@ -28,8 +28,8 @@ public:
   void write(const void *data, size_t size);
   void write(const std::string &text) { write(text.data(), text.size()); }
 
-  /// Closes the file, which then stands at `path`.
-  void commit();
+  /// Closes the file, which then stands at `path`; with `isDurable` also after the machine fails.
+  void commit(bool isDurable = false);
 
 private:
   enum Name { None, Random, Own }; // of the file being written

@@ -30,6 +30,7 @@ Examples:
   {0} run -w CKPT_DIR --packed-weights model.packed -i in.safetensors -o out.safetensors
   {0} generate -w CKPT_DIR --prompt "Once upon a time" --max-new-tokens 100
   {0} embed -w CKPT_DIR --text "A first sentence." --text "Another one."
+  {0} train -w CKPT_DIR --data steps.safetensors --learning-rate 1e-4 --save trained
   {0} bench -w CKPT_DIR --shape 8x128
   {0} SUBCOMMAND --help)";
 

@@ -114,6 +114,17 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena
                                                     : materialize(slot.index));
 }
 
+Tensor Parameters::copyOf(size_t index) const {
+  const ParameterInfo &parameter = module->description().parameters[index];
+  const TensorView &view = *bound[index].found.view;
+  Tensor result(parameter.dtype, parameter.shape);
+  if (view.dtype != parameter.dtype)
+    convertInParallel(view.dtype, view.data, result);
+  else if (view.bytes)
+    std::memcpy(result.data<char>(), view.data, view.bytes);
+  return result;
+}
+
 void Parameters::bind(const ParameterInfo &parameter) {
   std::string name = parameter.name;
   auto found = weights.find(name);

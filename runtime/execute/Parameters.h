@@ -31,6 +31,9 @@ public:
   const void *const *slots() const { return table.data(); }
   const Checkpoint &checkpoint() const { return weights; }
 
+  /// Parameter `index` of the description as the file holds it, in the parameter's type.
+  Tensor copyOf(size_t index) const;
+
   /// Throws Error when a file that is in use has been written to since it was opened.
   void checkUnchanged() const;
 

@@ -138,19 +138,23 @@ TensorMap readSafetensors(const std::string &path) {
 }
 
 void writeSafetensors(const std::string &path, const TensorMap &tensors) {
+  std::vector<NamedTensor> all;
+  for (const auto &[name, tensor] : tensors)
+    all.emplace_back(name, tensor);
+  writeSafetensors(path, std::move(all), /*isDurable=*/false);
+}
+
+void writeSafetensors(const std::string &path, std::vector<NamedTensor> tensors, bool isDurable) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   int64_t offset = 0;
   // Wider types first, as Hugging Face's writer does, so that every tensor is aligned.
-  std::vector<const TensorMap::value_type *> order;
-  for (const auto &item : tensors)
-    order.push_back(&item);
-  std::stable_sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
-    return byteWidth(a->second.dtype()) > byteWidth(b->second.dtype());
+  std::stable_sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
+    return byteWidth(a.dtype) > byteWidth(b.dtype);
   });
-  for (const auto *item : order) {
-    int64_t end = offset + item->second.bytes();
-    header[item->first] = {{"dtype", std::string(safetensorsName(item->second.dtype()))},
-                           {"shape", item->second.shape()},
+  for (const NamedTensor &tensor : tensors) {
+    int64_t end = offset + byteSize(tensor.shape, byteWidth(tensor.dtype));
+    header[tensor.name] = {{"dtype", std::string(safetensorsName(tensor.dtype))},
+                           {"shape", tensor.shape},
                            {"data_offsets", {offset, end}}};
     offset = end;
   }
@@ -160,9 +164,9 @@ void writeSafetensors(const std::string &path, const TensorMap &tensors) {
   AtomicFile file(path);
   file.write(&headerBytes, 8);
   file.write(text);
-  for (const auto *item : order)
-    file.write(item->second.data<char>(), static_cast<size_t>(item->second.bytes()));
-  file.commit();
+  for (const NamedTensor &tensor : tensors)
+    file.write(tensor.data, static_cast<size_t>(byteSize(tensor.shape, byteWidth(tensor.dtype))));
+  file.commit(isDurable);
 }
 
 } // namespace transformer::runtime

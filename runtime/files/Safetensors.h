@@ -70,6 +70,24 @@ TensorMap readSafetensors(const std::string &path);
 /// all. Throws Error when it cannot be written.
 void writeSafetensors(const std::string &path, const TensorMap &tensors);
 
+/// A tensor that lies somewhere.
+struct NamedTensor {
+  std::string name;
+  DataType dtype;
+  std::vector<int64_t> shape;
+  const void *data;
+
+  NamedTensor(std::string name, const Tensor &tensor)
+      : name(std::move(name)), dtype(tensor.dtype()), shape(tensor.shape()),
+        data(tensor.data<char>()) {}
+  NamedTensor(std::string name, const TensorView &view)
+      : name(std::move(name)), dtype(view.dtype), shape(view.shape), data(view.data) {}
+};
+
+/// The same for tensors of any kind, in their order. With `isDurable` the file is on the disk, not
+/// in the system's memory alone, when this returns.
+void writeSafetensors(const std::string &path, std::vector<NamedTensor> tensors, bool isDurable);
+
 } // namespace transformer::runtime
 
 #endif // TRANSFORMER_RUNTIME_SAFETENSORS_H

@@ -71,12 +71,11 @@ def check(tool: Path, case: Path, live: bool, record: bool) -> str:
     if pad is not None:  # a token like others, whose row of the table is not trained
         inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"][:, 1] = pad
     labels = labels_for(config, inputs)
-    predicts_next = "decoder_input_ids" not in inputs and "ForMaskedLM" not in config["architectures"][0]
     with tempfile.TemporaryDirectory() as scratch:
         given, expected = Path(scratch) / "inputs.safetensors", Path(scratch) / "expected.safetensors"
         save_file({**inputs, "labels": labels}, given)
         save_file(expected_of(case, inputs, labels, live, record), expected)
-        command = [tool, case, "--inputs", given, "--expected", expected, *(["--shift"] if predicts_next else [])]
+        command = [tool, case, "--inputs", given, "--expected", expected]
         for recompute in ("layer", "none"):
             done = subprocess.run([*command, "--recompute", recompute], capture_output=True, text=True)
             if done.returncode != 0:

@@ -59,7 +59,6 @@ int main(int argc, char **argv) {
   cl::opt<std::string> checkpoint(cl::Positional, cl::desc("<checkpoint>"), cl::Required);
   cl::opt<std::string> inputs("inputs", cl::desc("Inputs and labels"), cl::Required);
   cl::opt<std::string> expected("expected", cl::desc("Loss and gradients"), cl::Required);
-  cl::opt<bool> shift("shift", cl::desc("As of transformer-add-loss"));
   cl::opt<std::string> recompute("recompute", cl::desc("As of transformer-differentiate"),
                                  cl::init("none"));
   cl::opt<double> bound("bound", cl::desc("Largest difference, over a gradient's largest number"),
@@ -77,7 +76,7 @@ int main(int argc, char **argv) {
   if (failed(module))
     return fail(error);
   PassManager manager(&context);
-  manager.addPass(createAddLossPass({shift}));
+  manager.addPass(createAddLossPass());
   manager.addPass(createExpandCompositesPass());
   manager.addPass(createDifferentiatePass({"loss", recompute}));
   manager.addPass(createCanonicalizerPass());

@@ -1,5 +1,5 @@
 // RUN: transformer-opt %s --transformer-add-loss --canonicalize | FileCheck %s
-// RUN: transformer-opt %s --transformer-add-loss=shift --canonicalize | FileCheck %s --check-prefix=SHIFT
+// RUN: transformer-opt %s --transformer-add-loss=shift=true --canonicalize | FileCheck %s --check-prefix=SHIFT
 // RUN: transformer-opt %s --transformer-add-loss --transformer-differentiate --canonicalize | FileCheck %s --check-prefix=GRADIENTS
 // RUN: not transformer-opt %s --transformer-add-loss --transformer-differentiate=loss=forward 2>&1 | FileCheck %s --check-prefix=SCALAR
 // RUN: not transformer-opt %s --transformer-differentiate 2>&1 | FileCheck %s --check-prefix=ABSENT
@@ -15,7 +15,7 @@ transformer.parameter @e : tensor<9x8xf32>
 
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME: %[[IDS:[^:]*]]: tensor<?x?xi64>, %[[MASK:[^:]*]]: tensor<?x?xi64> {transformer.dims = ["batch", "here"]},
-// CHECK-SAME: %[[L:[^:]*]]: tensor<?x?xi64> {transformer.dims = ["batch", "here"], transformer.name = "labels"}) -> (tensor<f32> {transformer.name = "loss"})
+// CHECK-SAME: %[[L:[^:]*]]: tensor<?x?xi64> {transformer.dims = ["batch", "here"], transformer.name = "labels", transformer.range = array<i64: -100, 9>}) -> (tensor<f32> {transformer.name = "loss"})
 // CHECK: %[[ROWS:.*]] = transformer.linear
 // CHECK: %[[P:.*]], %{{.*}} = transformer.pack_tokens(%[[L]]) mask(%[[MASK]])
 // CHECK: %[[LOSS:.*]] = transformer.cross_entropy %[[ROWS]], %[[P]]

@@ -110,6 +110,24 @@ LogicalResult PackWeightOp::verify() {
   return verifyWeights(*this, getWeights(), getLayout(), *k, count, columns);
 }
 
+LogicalResult WeightGradientOp::verify() {
+  if (failed(verifyKernel(*this, 3)))
+    return failure();
+  FailureOr<int64_t> rows = verifyRows(*this, "a", getA()),
+                     columns = verifyRows(*this, "b", getB());
+  if (failed(rows) || failed(columns) ||
+      failed(verifyBuffer(*this, "c", getOuts()[0], f32(*this), {*rows, *columns})))
+    return failure();
+  SmallVector<int64_t> widths = {*rows, *columns};
+  for (auto [scratch, width] : llvm::zip_equal(getOuts().drop_front(), widths)) {
+    auto type = cast<ShapedType>(scratch.getType());
+    if (type.getRank() != 3 || type.isDynamicDim(2) ||
+        type.getDimSize(0) != static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(2))))
+      return emitOpError() << "expected scratch for " << width << " columns, found " << type;
+  }
+  return success();
+}
+
 LogicalResult WeightScalesOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();

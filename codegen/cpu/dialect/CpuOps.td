@@ -45,6 +45,17 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
+  let summary = "a product over the tokens";
+  let description = [{
+    `c[m, n] = sum over t of a[t, m] b[t, n]`, in the order of t. ins: a `[T, M]`,
+    b `[T, N]` (rows may be strided); outs: c `[M, N]` and scratch: a in strips of MR
+    columns, `[ceil(M / MR), T, MR]`, b in panels of NR, `[ceil(N / NR), T, NR]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {
   let summary = "what integers of a weight are multiplied by";
   let description = [{

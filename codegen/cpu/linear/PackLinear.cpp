@@ -293,6 +293,38 @@ private:
   Value rows;
 };
 
+/// Whether `op` is a^T b from zeros, rows being summed over.
+bool isWeightGradient(linalg::MatmulOp op) {
+  Builder b(op.getContext());
+  AffineExpr m = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
+  auto is = [&](AffineMap map, AffineExpr first, AffineExpr second) {
+    return map == AffineMap::get(3, 0, {first, second}, b.getContext());
+  };
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  auto zeros = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return is(maps[0], k, m) && is(maps[1], k, n) && is(maps[2], m, n) && type.hasStaticShape() &&
+         type.getElementType().isF32() && zeros &&
+         matchPattern(zeros.getInputs()[0], m_PosZeroFloat());
+}
+
+void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::TargetAttr target) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  b.setInsertionPoint(op);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<Value> outs = {tensor::EmptyOp::create(b, type.getShape(), type.getElementType())};
+  Value rows = tensor::DimOp::create(b, op.getInputs()[0], 0);
+  SmallVector<int64_t> columns = {target.tileRows(), target.panelColumns()};
+  for (auto [width, part] : llvm::zip_equal(type.getShape(), columns)) {
+    int64_t parts = llvm::divideCeil(width, part);
+    auto scratch = RankedTensorType::get({parts, ShapedType::kDynamic, part}, b.getF32Type());
+    outs.push_back(tensor::EmptyOp::create(b, scratch, ValueRange{rows}));
+  }
+  auto product = cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), op.getInputs()[0],
+                                               op.getInputs()[1], outs);
+  rewriter.replaceOp(op, product.getResult(0));
+}
+
 struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -305,6 +337,8 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
     for (linalg::MatmulOp product : products)
       if (std::optional<LinearOperands> operands = linearOperands(product))
         Packer(rewriter, product, *operands, target).run();
+      else if (isWeightGradient(product))
+        convertWeightGradient(rewriter, product, target);
     SmallVector<cpu::EstimatedOp> estimated;
     getOperation()->walk([&](cpu::EstimatedOp op) { estimated.push_back(op); });
     for (cpu::EstimatedOp op : estimated)

@@ -17,41 +17,6 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-/// Steps of an inner loop that are written out.
-static constexpr int64_t innerUnroll = 4;
-
-/// Calls `body` for 0 .. count - 1, unrolled, with what is left written out.
-static Values unrolledLoop(Emit &b, int64_t count, Values init,
-                           function_ref<void(Value, Values &)> body) {
-  int64_t whole = count / innerUnroll * innerUnroll;
-  if (whole)
-    init = b.loop(b.index(0), b.index(whole), innerUnroll, init, [&](Value i, ValueRange args) {
-      Values values(args);
-      for (int64_t u = 0; u < innerUnroll; ++u)
-        body(b.add(i, u), values);
-      return values;
-    });
-  for (int64_t i = whole; i < count; ++i)
-    body(b.index(i), init);
-  return init;
-}
-
-/// The same for a count known at run time.
-static Values unrolledLoop(Emit &b, Value count, Values init,
-                           function_ref<void(Value, Values &)> body) {
-  Value whole = b.mul(b.div(count, innerUnroll), innerUnroll);
-  auto steps = [&](int64_t n) {
-    return [&, n](Value i, ValueRange args) {
-      Values values(args);
-      for (int64_t u = 0; u < n; ++u)
-        body(b.add(i, u), values);
-      return values;
-    };
-  };
-  init = b.loop(b.index(0), whole, innerUnroll, init, steps(innerUnroll));
-  return b.loop(whole, count, 1, init, steps(1));
-}
-
 void AttentionNest::emitRowTiles(Place &place) {
   b.forEach(place.first, place.end, tileRows, [&](Value start) {
     Tile tile;
@@ -150,7 +115,7 @@ void AttentionNest::emitScores(Place &place, Tile &tile, Value panels) {
       b.index(0), panels, 1, Values(rows, b.splat(lowest)), [&](Value panel, ValueRange args) {
         prefetchNextHead(place, tile, panel, panels);
         Values scores(rows * vectors, b.splat(0));
-        scores = unrolledLoop(b, headDim, scores, [&](Value d, Values &s) {
+        scores = b.unrolledLoop(headDim, scores, [&](Value d, Values &s) {
           Values keys;
           for (int64_t j = 0; j < vectors; ++j)
             keys.push_back(b.loadVector(place.keyPanels, {panel, d, b.index(j * lanes)}));
@@ -303,7 +268,7 @@ void AttentionNest::emitOutputColumns(Place &place, Tile &tile, Value panel, int
         return old;
       });
   Value valueColumn = b.add(place.valueColumn, b.mul(panel, panelColumns));
-  sums = unrolledLoop(b, tile.keys, sums, [&](Value key, Values &s) {
+  sums = b.unrolledLoop(tile.keys, sums, [&](Value key, Values &s) {
     Values values;
     for (int64_t j = 0; j < n; ++j)
       values.push_back(b.loadVector(

@@ -167,3 +167,34 @@ int64_t Emit::itemsPerTask(int64_t elements) {
   constexpr int64_t elementsPerTask = 3072;
   return std::clamp<int64_t>(elementsPerTask / std::max<int64_t>(elements, 1), 1, 1024);
 }
+
+/// Steps of an inner loop that are written out.
+static constexpr int64_t innerUnroll = 4;
+
+Values Emit::unrolledLoop(int64_t count, Values init, function_ref<void(Value, Values &)> body) {
+  int64_t whole = count / innerUnroll * innerUnroll;
+  if (whole)
+    init = loop(index(0), index(whole), innerUnroll, init, [&](Value i, ValueRange args) {
+      Values values(args);
+      for (int64_t u = 0; u < innerUnroll; ++u)
+        body(add(i, u), values);
+      return values;
+    });
+  for (int64_t i = whole; i < count; ++i)
+    body(index(i), init);
+  return init;
+}
+
+Values Emit::unrolledLoop(Value count, Values init, function_ref<void(Value, Values &)> body) {
+  Value whole = mul(div(count, innerUnroll), innerUnroll);
+  auto steps = [&](int64_t n) {
+    return [&, n](Value i, ValueRange args) {
+      Values values(args);
+      for (int64_t u = 0; u < n; ++u)
+        body(add(i, u), values);
+      return values;
+    };
+  };
+  init = loop(index(0), whole, innerUnroll, init, steps(innerUnroll));
+  return loop(whole, count, 1, init, steps(1));
+}

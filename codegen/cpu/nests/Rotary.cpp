@@ -48,6 +48,8 @@ void transformer::emitNest(Emit &b, kernel::RotaryEmbeddingOp op) {
       sweepRow(b, half, {}, [&](Value pair, int64_t lanes, Value) {
         Value cosine = b.loadVector(table, {row, pair}, lanes);
         Value sine = b.loadVector(table, {row, b.add(pair, half)}, lanes);
+        if (op.getInverse())
+          sine = arith::NegFOp::create(b, sine);
         b.forEach(b.index(0), b.index(width), headDim, [&](Value head) {
           SmallVector<Value> at = {row, b.add(head, pair)};
           SmallVector<Value> partner = {row, b.add(at[1], half)};

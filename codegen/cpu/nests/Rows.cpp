@@ -59,9 +59,7 @@ void transformer::zeroRow(Emit &b, int64_t width, Value result, ValueRange to) {
   });
 }
 
-/// One over what a row is divided by, as a vector; `variance` is its variance, or
-/// the mean of its squares.
-static Value inverseDeviation(Emit &b, Value variance, NormAttr norm) {
+Value transformer::inverseDeviation(Emit &b, Value variance, NormAttr norm) {
   Value eps = b.scalar(norm.getEps().convertToDouble());
   Value deviation = norm.getEpsOutside()
                         ? b.addf(math::SqrtOp::create(b, variance), eps)

@@ -31,6 +31,10 @@ struct NormInputs {
   NormAttr norm;
 };
 
+/// One over what a row is divided by, as a vector; `variance` is its variance, or the mean of its
+/// squares.
+Value inverseDeviation(Emit &b, Value variance, NormAttr norm);
+
 /// Normalises `source[row]` into `result[row]` (may be one buffer); `sum` is the
 /// sum of the row's elements.
 void normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result, Value row,

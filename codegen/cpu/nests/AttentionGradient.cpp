@@ -1,0 +1,327 @@
+//===- AttentionGradient.cpp - backward of attention ----------------------===//
+//
+// A task takes a sequence and a head of its keys, with all heads of queries that share it: no two
+// tasks write the same gradient. It goes through the keys in blocks, which it packs into its own
+// memory, and for each through the queries in blocks: scores and the products of dresult and values
+// as register tiles, from them P and dS of the whole block in one sweep, then what these add to dq,
+// dk and dv. Blocks are counted from the sequence's start, so sums do not depend on what else is in
+// the batch.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
+#include "codegen/cpu/nests/Panels.h"
+#include "codegen/cpu/nests/Rows.h"
+#include "codegen/math/VectorMath.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453;
+constexpr int64_t blockRows = 96; // queries and keys of a block, whole tiles
+
+class AttentionGradient {
+public:
+  AttentionGradient(Emit &b, kernel::AttentionGradientOp op)
+      : b(b), op(op), heads(op.getNumHeads()), kvHeads(op.getNumKvHeads()), group(heads / kvHeads),
+        headDim(rowWidth(op.getQ()) / heads), tileRows(b.target.tileRows()),
+        vectors(b.target.tileVectors()), panelColumns(b.target.panelColumns()),
+        queryBlock(llvm::alignTo(blockRows, tileRows)),
+        keyBlock(llvm::alignTo(blockRows, panelColumns)),
+        keyRows(llvm::alignTo(keyBlock, tileRows)), pitch(llvm::alignTo(headDim, panelColumns)),
+        window(op.getOptions().getWindow()), causal(op.getOptions().getCausal()),
+        scale(op.getScale().convertToDouble()) {}
+
+  void emit() {
+    Value cuQueries = op.getCuQueries(), cuKeys = op.getCuKeys();
+    Value batch = b.sub(b.dim(cuQueries, 0), b.index(1));
+    auto [work, amounts] = attentionWork(
+        b, {heads, kvHeads, headDim, causal, cuQueries != cuKeys, window, cuQueries, cuKeys});
+    work.label += "_gradient";
+    for (Amount &amount : work.amounts) { // five products where there are two
+      amount.flops = amount.flops / 2 * 5;
+      amount.bytes *= 2;
+    }
+    b.parallel(work, amounts, b.mul(batch, kvHeads), [&](Value task) {
+      allocate();
+      Value sequence = b.div(task, kvHeads), next = b.add(sequence, 1);
+      kvHead = b.rem(task, b.index(kvHeads));
+      queryRow = b.load(cuQueries, sequence);
+      keyRow = b.load(cuKeys, sequence);
+      queries = b.sub(b.load(cuQueries, next), queryRow);
+      keys = b.sub(b.load(cuKeys, next), keyRow);
+      shift = cuQueries == cuKeys ? Value() : b.sub(keys, queries);
+      kvColumn = b.mul(kvHead, headDim);
+      b.forEach(b.index(0), queries, 1, [&](Value row) {
+        b.forEach(b.index(0), b.index(group), 1, [&](Value head) {
+          sweep([&](Value d, int64_t lanes) {
+            b.storeVector(b.splat(0), op.getOuts()[0],
+                          {b.add(queryRow, row), b.add(columnOf(head), d)}, lanes);
+          });
+        });
+      });
+      b.forEach(b.index(0), keys, keyBlock, [&](Value first) { emitKeys(first); });
+    });
+  }
+
+private:
+  void allocate() {
+    int64_t numPanels = keyBlock / panelColumns;
+    keyPanels = b.stackBuffer({numPanels, headDim, panelColumns});
+    valuePanels = b.stackBuffer({numPanels, headDim, panelColumns});
+    for (Value *buffer : {&keyCopy, &dkeys, &dvalues})
+      *buffer = b.stackBuffer({keyRows, pitch});
+    for (Value *buffer : {&queryCopy, &dresults})
+      *buffer = b.stackBuffer({queryBlock, pitch});
+    // Rows a whole number of pages apart would share few sets of the cache.
+    constexpr int64_t padding = 16;
+    for (Value *buffer : {&probabilities, &dscores})
+      *buffer = b.stackBuffer({queryBlock, keyRows + padding});
+    for (Value *buffer : {&shifts, &deltas})
+      *buffer = b.stackBuffer({queryBlock});
+  }
+
+  /// The first column of a query head of the task's.
+  Value columnOf(Value head) {
+    return b.mul(b.add(b.mul(kvHead, group), head), headDim);
+  }
+
+  void sweep(function_ref<void(Value d, int64_t lanes)> body) {
+    for (int64_t d = 0; d < headDim; d += b.lanes())
+      body(b.index(d), std::min(b.lanes(), headDim - d));
+  }
+
+  void zero(Value buffer, Value row) { zeroRow(b, pitch, buffer, row); }
+
+  /// What `row` sees are the keys from firstKey up to endOfKeys.
+  Value endOfKeys(Value row) {
+    Value position = shift ? b.add(row, shift) : row;
+    if (causal)
+      return b.add(position, 1);
+    return window ? arith::MinSIOp::create(b, b.add(position, window), keys).getResult() : keys;
+  }
+  Value firstKey(Value row) {
+    Value position = shift ? b.add(row, shift) : row;
+    return b.sub(position, b.index(window - 1));
+  }
+  Value below(Value a, Value c) { return b.compare(arith::CmpIPredicate::slt, a, c); }
+
+  void emitKeys(Value first) {
+    Value count = b.min(b.index(keyBlock), b.sub(keys, first)), from = b.add(keyRow, first);
+    Value last = b.sub(b.add(from, count), b.index(1)), panels = b.ceilDiv(count, panelColumns);
+    packPanels(b, {op.getK(), from, last, kvColumn, headDim}, keyPanels, panels);
+    packPanels(b, {op.getV(), from, last, kvColumn, headDim}, valuePanels, panels);
+    b.forEach(b.index(0), b.index(keyRows), 1, [&](Value row) {
+      for (Value buffer : {keyCopy, dkeys, dvalues})
+        zero(buffer, row);
+    });
+    b.forEach(b.index(0), count, 1, [&](Value row) {
+      sweep([&](Value d, int64_t lanes) {
+        Value x = b.loadVector(op.getK(), {b.add(from, row), b.add(kvColumn, d)}, lanes);
+        b.storeVector(x, keyCopy, {row, d}, lanes);
+      });
+    });
+    b.forEach(b.index(0), b.index(group), 1, [&](Value head) {
+      b.forEach(b.index(0), queries, queryBlock, [&](Value firstQuery) {
+        Value number = b.min(b.index(queryBlock), b.sub(queries, firstQuery));
+        Value lastQuery = b.sub(b.add(firstQuery, number), b.index(1));
+        Value sees = below(first, endOfKeys(lastQuery));
+        if (window)
+          sees = b.both(sees, below(firstKey(firstQuery), b.add(first, keyBlock)));
+        b.ifThen(sees, [&] { emitBlock({head, firstQuery, number, first, count, panels}); });
+      });
+    });
+    b.forEach(b.index(0), count, 1, [&](Value row) {
+      sweep([&](Value d, int64_t lanes) {
+        SmallVector<Value> to = {b.add(from, row), b.add(kvColumn, d)};
+        Value dk = b.loadVector(dkeys, {row, d}, lanes), dv = b.loadVector(dvalues, {row, d}, lanes);
+        b.storeVector(b.mulf(dk, b.splat(ln2)), op.getOuts()[1], to, lanes);
+        b.storeVector(dv, op.getOuts()[2], to, lanes);
+      });
+    });
+  }
+
+  /// Queries and keys whose scores are computed together.
+  struct Block {
+    Value head, query, queries; // the first one, of the sequence's, and how many
+    Value key, keys, panels;
+  };
+
+  void emitBlock(const Block &block) {
+    Value rows = b.mul(b.ceilDiv(block.queries, tileRows), tileRows);
+    b.forEach(b.index(0), block.queries, 1, [&](Value row) { copyQuery(block, row); });
+    b.forEach(block.queries, rows, 1, [&](Value row) { // probabilities of 0
+      zero(queryCopy, row);
+      zero(dresults, row);
+      b.store(b.scalar(1e30), shifts, row);
+      b.store(b.scalar(0), deltas, row);
+    });
+    b.forEach(b.index(0), rows, tileRows, [&](Value row) { emitScores(block, row); });
+    b.forEach(b.index(0), rows, 1, [&](Value row) { emitProbabilities(block, row); });
+    b.forEach(b.index(0), rows, tileRows, [&](Value row) { addQueryGradient(block, row); });
+    b.forEach(b.index(0), block.keys, tileRows, [&](Value key) {
+      addKeyGradient(rows, key, dscores, queryCopy, dkeys);
+      addKeyGradient(rows, key, probabilities, dresults, dvalues);
+    });
+  }
+
+  /// A query times scale log2(e), its dresult, and what its scores and dS are shifted by.
+  void copyQuery(const Block &block, Value row) {
+    Value from = b.add(queryRow, b.add(block.query, row)), column = columnOf(block.head);
+    Value delta = b.splat(0);
+    sweep([&](Value d, int64_t lanes) {
+      SmallVector<Value> at = {from, b.add(column, d)};
+      Value x = b.mulf(b.loadVector(op.getQ(), at, lanes), b.splat(scale * log2e));
+      Value dy = b.loadVector(op.getDresult(), at, lanes);
+      b.storeVector(x, queryCopy, {row, d}, lanes);
+      b.storeVector(dy, dresults, {row, d}, lanes);
+      delta = emitFma(b, dy, b.loadVector(op.getResult(), at, lanes), delta);
+    });
+    for (int64_t d = llvm::alignTo(headDim, b.lanes()); d < pitch; d += b.lanes())
+      for (Value buffer : {queryCopy, dresults})
+        b.storeVector(b.splat(0), buffer, {row, b.index(d)});
+    b.store(b.sumLanes(delta), deltas, row);
+    Value head = b.add(b.mul(kvHead, group), block.head);
+    Value logSumExp = b.load(op.getLogSumExp(), {from, head});
+    b.store(b.mulf(logSumExp, b.scalar(log2e)), shifts, row);
+  }
+
+  using Factor = function_ref<Value(Value u, int64_t i)>;
+  using Vector = function_ref<Value(Value u, int64_t j)>;
+
+  /// sums[i][j] += factor(u, i) vector(u, j) for u < count.
+  Values addProducts(Value count, Values sums, Factor factor, Vector vector) {
+    return b.unrolledLoop(count, sums, [&](Value u, Values &s) {
+      Values row;
+      for (int64_t j = 0; j < vectors; ++j)
+        row.push_back(vector(u, j));
+      for (int64_t i = 0; i < tileRows; ++i) {
+        Value x = b.broadcast(factor(u, i));
+        for (int64_t j = 0; j < vectors; ++j)
+          s[i * vectors + j] = emitFma(b, x, row[j], s[i * vectors + j]);
+      }
+    });
+  }
+  Values zeros() { return Values(tileRows * vectors, b.splat(0)); }
+
+  /// Scores, to the probabilities' place, and products of dresult and values, to dS's, of the panels
+  /// of which a row of the tile may see some.
+  void emitScores(const Block &block, Value row) {
+    Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
+    Value visible = b.max(b.index(0), b.notNegative(b.sub(endOfKeys(lastRow), block.key)));
+    Value end = b.min(block.panels, b.ceilDiv(visible, panelColumns));
+    b.forEach(b.index(0), end, 1, [&](Value panel) {
+      auto products = [&](Value rows, Value panels, Value to) {
+        Values sums = addProducts(
+            b.index(headDim), zeros(),
+            [&](Value d, int64_t i) { return b.load(rows, {b.add(row, i), d}); },
+            [&](Value d, int64_t j) {
+              return b.loadVector(panels, {panel, d, b.index(j * b.lanes())});
+            });
+        for (int64_t i = 0; i < tileRows; ++i)
+          for (int64_t j = 0; j < vectors; ++j)
+            b.storeVector(sums[i * vectors + j], to,
+                          {b.add(row, i), b.add(b.mul(panel, panelColumns), j * b.lanes())});
+      };
+      products(queryCopy, keyPanels, probabilities);
+      products(dresults, valuePanels, dscores);
+    });
+  }
+
+  void emitProbabilities(const Block &block, Value row) {
+    Value shift = b.broadcast(b.load(shifts, row)), delta = b.broadcast(b.load(deltas, row));
+    Value query = b.add(block.query, row);
+    Value limit = arith::MinSIOp::create(b, b.sub(endOfKeys(query), block.key), block.keys);
+    Value first = window ? b.sub(firstKey(query), block.key) : Value();
+    b.forEach(b.index(0), b.mul(block.panels, panelColumns), panelColumns, [&](Value column) {
+      auto at = [&](int64_t j) { return SmallVector<Value>{row, b.add(column, j * b.lanes())}; };
+      Values x;
+      for (int64_t j = 0; j < vectors; ++j)
+        x.push_back(b.subf(b.loadVector(probabilities, at(j)), shift));
+      Values p = emitExp2NonPositive(b, x);
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value inside = b.lanesBelow(b.sub(limit, column), j * b.lanes());
+        if (window) {
+          Value outside = b.lanesBelow(b.sub(first, column), j * b.lanes());
+          inside = b.both(inside, arith::XOrIOp::create(b, outside, b.lanesBelow(b.lanes())));
+        }
+        Value none = b.splat(0);
+        Value ds = b.mulf(p[j], b.subf(b.loadVector(dscores, at(j)), delta));
+        b.storeVector(b.select(inside, p[j], none), probabilities, at(j));
+        b.storeVector(b.select(inside, ds, none), dscores, at(j));
+      }
+    });
+  }
+
+  void forColumns(function_ref<void(int64_t d)> body) {
+    for (int64_t d = 0; d < pitch; d += panelColumns)
+      body(d);
+  }
+
+  /// dq += scale dS K.
+  void addQueryGradient(const Block &block, Value row) {
+    Value keys = b.mul(block.panels, panelColumns), factor = b.splat(scale);
+    forColumns([&](int64_t first) {
+      Values sums = addProducts(
+          keys, zeros(),
+          [&](Value key, int64_t i) { return b.load(dscores, {b.add(row, i), key}); },
+          [&](Value key, int64_t j) {
+            return b.loadVector(keyCopy, {key, b.index(first + j * b.lanes())});
+          });
+      for (int64_t i = 0; i < tileRows; ++i)
+        b.ifThen(b.lt(b.add(row, i), block.queries), [&] {
+          Value to = b.add(queryRow, b.add(block.query, b.add(row, i)));
+          for (int64_t j = 0; j < vectors; ++j) {
+            int64_t d = first + j * b.lanes(), lanes = std::min(b.lanes(), headDim - d);
+            if (lanes <= 0)
+              continue;
+            SmallVector<Value> at = {to, b.add(columnOf(block.head), d)};
+            Value old = b.loadVector(op.getOuts()[0], at, lanes);
+            b.storeVector(emitFma(b, sums[i * vectors + j], factor, old), op.getOuts()[0], at,
+                          lanes);
+          }
+        });
+    });
+  }
+
+  /// sums[key + i] += of[row][key + i] rows[row] for all rows.
+  void addKeyGradient(Value rows, Value key, Value of, Value by, Value sums) {
+    forColumns([&](int64_t first) {
+      auto at = [&](int64_t i, int64_t j) {
+        return SmallVector<Value>{b.add(key, i), b.index(first + j * b.lanes())};
+      };
+      Values tile;
+      for (int64_t i = 0; i < tileRows; ++i)
+        for (int64_t j = 0; j < vectors; ++j)
+          tile.push_back(b.loadVector(sums, at(i, j)));
+      tile = addProducts(
+          rows, tile, [&](Value row, int64_t i) { return b.load(of, {row, b.add(key, i)}); },
+          [&](Value row, int64_t j) {
+            return b.loadVector(by, {row, b.index(first + j * b.lanes())});
+          });
+      for (int64_t i = 0; i < tileRows; ++i)
+        for (int64_t j = 0; j < vectors; ++j)
+          b.storeVector(tile[i * vectors + j], sums, at(i, j));
+    });
+  }
+
+  Emit &b;
+  kernel::AttentionGradientOp op;
+  int64_t heads, kvHeads, group, headDim, tileRows, vectors, panelColumns;
+  int64_t queryBlock, keyBlock, keyRows, pitch, window;
+  bool causal;
+  double scale;
+  Value queryRow, keyRow, queries, keys, kvHead, kvColumn;
+  Value shift; // from a query to its position among the keys; null: 0
+  Value keyPanels, valuePanels, keyCopy, dkeys, dvalues, queryCopy, dresults;
+  Value probabilities, dscores, shifts, deltas;
+};
+
+} // namespace
+
+void transformer::emitNest(Emit &b, kernel::AttentionGradientOp op) {
+  AttentionGradient(b, op).emit();
+}

@@ -1,0 +1,140 @@
+//===- Loss.cpp - labels, cross-entropy and its backward ------------------===//
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
+#include "codegen/cpu/nests/Rows.h"
+#include "codegen/math/VectorMath.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void transformer::emitNest(Emit &b, kernel::ShiftLabelsOp op) {
+  Value labels = op.getLabels(), result = op.getOuts()[0];
+  Value ignored = arith::ConstantIntOp::create(b, op.getIgnoreIndex(), 64);
+  Value last = b.sub(b.dim(labels, 1), b.index(1)), zero = b.index(0);
+  b.forEach(zero, b.dim(labels, 0), 1, [&](Value row) {
+    b.forEach(zero, last, 1, [&](Value column) {
+      b.store(b.load(labels, {row, b.add(column, 1)}), result, {row, column});
+    });
+    b.store(ignored, result, {row, last});
+  });
+}
+
+namespace {
+
+/// The labels of a loss.
+class Labels {
+public:
+  Labels(Emit &b, Value labels, int64_t ignoreIndex)
+      : b(b), labels(labels), ignored(arith::ConstantIntOp::create(b, ignoreIndex, 64)) {}
+
+  Value of(Value row) {
+    return arith::IndexCastOp::create(b, b.getIndexType(), b.load(labels, row));
+  }
+  Value counts(Value row) {
+    return b.compare(arith::CmpIPredicate::ne, b.load(labels, row), ignored);
+  }
+  /// How many count, at least 1, as f64.
+  Value count() {
+    Value one = arith::ConstantIntOp::create(b, 1, 64), none = arith::ConstantIntOp::create(b, 0, 64);
+    Value all = b.loop(b.index(0), b.dim(labels, 0), 1, none, [&](Value row, ValueRange sum) {
+      return Values{b.add(sum[0], b.select(counts(row), one, none))};
+    })[0];
+    return arith::SIToFPOp::create(b, b.getF64Type(), b.max(all, one));
+  }
+
+private:
+  Emit &b;
+  Value labels, ignored;
+};
+
+/// The largest score of a row, and the sum of e^(score - it).
+std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t classes) {
+  Value lowest = b.splat(-std::numeric_limits<float>::infinity());
+  Values best(sweepUnroll, lowest);
+  best = sweepRow(b, classes, best, [&](Value column, int64_t lanes, Value most) {
+    Value x = b.loadVector(logits, {row, column}, lanes);
+    if (lanes < b.lanes())
+      x = b.select(b.lanesBelow(lanes), x, lowest);
+    return emitMax(b, most, x);
+  });
+  Value most = best[0];
+  for (Value other : ArrayRef(best).drop_front())
+    most = emitMax(b, most, other);
+  most = b.maxLane(most);
+  Value shift = b.broadcast(most);
+  Value sum = sumRow(b, classes, [&](Value column, int64_t lanes, Value accumulator) {
+    Value x = b.loadVector(logits, {row, column}, lanes);
+    Value e = emitExp(b, b.subf(x, shift))[0];
+    if (lanes < b.lanes())
+      e = b.select(b.lanesBelow(lanes), e, b.splat(0));
+    return b.addf(accumulator, e);
+  });
+  return {most, sum};
+}
+
+} // namespace
+
+void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
+  Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
+  int64_t classes = rowWidth(logits);
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  Labels labels(b, op.getLabels(), op.getIgnoreIndex());
+  Value rows = b.dim(logits, 0), zero = b.scalar(0);
+  b.parallel(rowWork("cross_entropy", "tokens", classes, 2), rows, rows, [&](Value row) {
+    b.store(zero, losses, row);
+    b.ifThen(labels.counts(row), [&] {
+      auto [most, sum] = softmaxOf(b, logits, row, classes);
+      Value logSum = b.addf(most, math::LogOp::create(b, sum));
+      Value of = b.subf(logSum, b.load(logits, {row, labels.of(row)}));
+      if (smoothing > 0) {
+        Value all = sumRow(b, classes, [&](Value column, int64_t lanes, Value accumulator) {
+          return b.addf(accumulator, b.loadVector(logits, {row, column}, lanes));
+        });
+        Value mean = b.subf(logSum, b.divf(all, b.scalar(classes)));
+        of = b.addf(b.mulf(b.scalar(1 - smoothing), of), b.mulf(b.scalar(smoothing), mean));
+      }
+      b.store(of, losses, row);
+    });
+  });
+  Type f64 = b.getF64Type();
+  Value none = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
+  Value sum = b.loop(b.index(0), rows, 1, none, [&](Value row, ValueRange before) {
+    Value of = arith::ExtFOp::create(b, f64, b.load(losses, row));
+    return Values{b.addf(before[0], of)};
+  })[0];
+  b.store(arith::TruncFOp::create(b, b.getF32Type(), b.divf(sum, labels.count())), loss, {});
+}
+
+void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {
+  Value logits = op.getLogits(), result = op.getOuts()[0];
+  int64_t classes = rowWidth(logits);
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  Labels labels(b, op.getLabels(), op.getIgnoreIndex());
+  Value dloss = arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getDloss(), {}));
+  Value share = arith::TruncFOp::create(b, b.getF32Type(), b.divf(dloss, labels.count()));
+  Value rows = b.dim(logits, 0);
+  b.parallel(rowWork("cross_entropy_gradient", "tokens", classes, 3), rows, rows, [&](Value row) {
+    b.ifElse(
+        labels.counts(row), {},
+        [&] {
+          auto [most, sum] = softmaxOf(b, logits, row, classes);
+          Value shift = b.broadcast(most), factor = b.broadcast(b.divf(share, sum));
+          Value others = b.broadcast(b.mulf(share, b.scalar(smoothing / classes)));
+          sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {
+            Value x = b.loadVector(logits, {row, column}, lanes);
+            Value p = b.mulf(emitExp(b, b.subf(x, shift))[0], factor);
+            b.storeVector(smoothing > 0 ? b.subf(p, others) : p, result, {row, column}, lanes);
+            return Value();
+          });
+          SmallVector<Value> at = {row, labels.of(row)};
+          b.store(b.subf(b.load(result, at), b.mulf(share, b.scalar(1 - smoothing))), result, at);
+          return Values();
+        },
+        [&] {
+          zeroRow(b, classes, result, row);
+          return Values();
+        });
+  });
+}

@@ -1,0 +1,108 @@
+//===- GradientKernels.cpp - what the operands of training's kernels must be ---===//
+#include "codegen/kernels/KernelDialect.h"
+#include "codegen/kernels/KernelVerify.h"
+
+using namespace mlir;
+using namespace mlir::transformer::kernel;
+
+LogicalResult ShiftLabelsOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny, kAny})))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], i64(*this), {kAny, kAny});
+}
+
+LogicalResult CrossEntropyOp::verify() {
+  if (failed(verifyKernel(*this, 2)) || failed(verifyRows(*this, "logits", getLogits())) ||
+      failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
+      failed(verifyBuffer(*this, "the loss", getOuts()[0], f32(*this), {})))
+    return failure();
+  return verifyBuffer(*this, "losses of rows", getOuts()[1], f32(*this), {kAny});
+}
+
+LogicalResult CrossEntropyGradientOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> classes = verifyRows(*this, "logits", getLogits());
+  if (failed(classes) ||
+      failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
+      failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *classes});
+}
+
+LogicalResult SumRowsOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {*width});
+}
+
+LogicalResult SumSquaresOp::verify() {
+  auto type = cast<ShapedType>(getX().getType());
+  if (failed(verifyKernel(*this, 2)))
+    return failure();
+  if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2)
+    return emitOpError() << "expected a static x of one or two dimensions, found " << type;
+  if (failed(verifyBuffer(*this, "the sum", getOuts()[0], f32(*this), {})))
+    return failure();
+  return verifyBuffer(*this, "sums of rows", getOuts()[1], f32(*this),
+                      {type.getRank() > 1 ? type.getDimSize(0) : 1});
+}
+
+LogicalResult NormGradientOp::verify() {
+  if (failed(verifyKernel(*this, getRms() ? 3 : 4)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  int64_t part = cast<ShapedType>(getGamma().getType()).getDimSize(0);
+  if (failed(width))
+    return failure();
+  if (part < 1 || *width % part || (!getRms() && part != *width))
+    return emitOpError() << "expected gamma of " << *width << " or, with rms, a part of it, found "
+                         << part;
+  if (failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {part})) ||
+      failed(verifyBuffer(*this, "dy", getDy(), f32(*this), {kAny, *width})) ||
+      failed(verifyBuffer(*this, "dx", getOuts()[0], f32(*this), {kAny, *width})))
+    return failure();
+  for (Value out : getOuts().drop_front().drop_back())
+    if (failed(verifyBuffer(*this, "dgamma and dbeta", out, f32(*this), {part})))
+      return failure();
+  return verifyBuffer(*this, "scratch", getOuts().back(), f32(*this), {kAny, 2 * (*width / part)});
+}
+
+LogicalResult EmbeddingGradientOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "ids", getIds(), i64(*this), {kAny})))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "dy", getDy());
+  if (failed(width))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+}
+
+LogicalResult AttentionGradientOp::verify() {
+  if (failed(verifyKernel(*this, 3)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
+  FailureOr<int64_t> keys = verifyRows(*this, "k", getK());
+  if (failed(width) || failed(keys))
+    return failure();
+  int64_t heads = getNumHeads(), kvHeads = getNumKvHeads();
+  if (heads < 1 || kvHeads < 1 || heads % kvHeads || *width % heads ||
+      *keys != *width / heads * kvHeads)
+    return emitOpError() << "expected " << heads << " heads in " << *width << " columns and "
+                         << kvHeads << ", of which that is a multiple, in those of the keys, found "
+                         << *keys;
+  for (Value rows : {getResult(), getDresult(), getOuts()[0]})
+    if (failed(verifyBuffer(*this, "result, dresult and dq", rows, f32(*this), {kAny, *width})))
+      return failure();
+  for (Value rows : {getV(), getOuts()[1], getOuts()[2]})
+    if (failed(verifyBuffer(*this, "v, dk and dv", rows, f32(*this), {kAny, *keys})))
+      return failure();
+  for (Value offsets : {getCuQueries(), getCuKeys()})
+    if (failed(verifyBuffer(*this, "offsets", offsets, index(*this), {kAny})))
+      return failure();
+  return verifyBuffer(*this, "log_sum_exp", getLogSumExp(), f32(*this), {kAny, heads});
+}

@@ -1,0 +1,90 @@
+//===- GradientKernels.td - kernels of training steps --------------------*- tablegen -*-===//
+//
+// Included by KernelOps.td. What an op computes says the dialect's op of its name;
+// `d` in front of a name stands for a gradient with regard to it. An out that is
+// called scratch is what the nest's loops leave for each other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CODEGEN_KERNELS_GRADIENTKERNELS_TD
+#define CODEGEN_KERNELS_GRADIENTKERNELS_TD
+
+def Kernel_ShiftLabelsOp : Kernel_Op<"shift_labels"> {
+  let summary = "the label of each token is its successor's";
+  let description = [{ins: labels `[B, S]` i64; outs: `[B, S]` i64.}];
+  let arguments = (ins Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs, I64Attr:$ignore_index);
+  let assemblyFormat = "`ins` `(` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_CrossEntropyOp : Kernel_Op<"cross_entropy"> {
+  let summary = "mean cross-entropy of rows of scores and their labels";
+  let description = [{
+    ins: logits `[T, V]`, labels `[T]` i64; outs: the loss, a scalar, and scratch
+    `[T]`, the loss of each row.
+  }];
+  let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$ignore_index, F64Attr:$label_smoothing);
+  let assemblyFormat = "`ins` `(` $logits `,` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient"> {
+  let summary = "backward of cross_entropy";
+  let description = [{ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar; outs: dlogits `[T, V]`.}];
+  let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$ignore_index, F64Attr:$label_smoothing);
+  let assemblyFormat = "`ins` `(` $logits `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_SumRowsOp : Kernel_Op<"sum_rows"> {
+  let summary = "the sum of all rows, in their order";
+  let description = [{ins: x `[T, W]` (rows may be strided); outs: `[W]`.}];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_SumSquaresOp : Kernel_Op<"sum_squares"> {
+  let summary = "the sum of squares of all elements";
+  let description = [{ins: x, static, `[W]` or `[N, W]`; outs: a scalar and scratch `[N]`, the sum of each row.}];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_NormGradientOp : Kernel_Op<"norm_gradient"> {
+  let summary = "backward of layer_norm, with `rms` of rms_norm";
+  let description = [{
+    ins: x `[T, W]` (rows may be strided), gamma `[D]`, dy `[T, W]`; D is W, or with
+    `rms` a part of it. outs: dx `[T, W]`, dgamma `[D]`, without `rms` dbeta `[D]`, and
+    scratch `[T, 2 W / D]`, what is subtracted from a part's numbers and what they are
+    then multiplied by.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$gamma, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs,
+                       Transformer_NormAttr:$norm, UnitAttr:$rms);
+  let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $dy `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_EmbeddingGradientOp : Kernel_Op<"embedding_gradient"> {
+  let summary = "backward of embedding";
+  let description = [{ins: ids `[T]` i64, dy `[T, W]` (rows may be strided); outs: dtable `[V, W]`.}];
+  let arguments = (ins Kernel_Buffer:$ids, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs, F64Attr:$scale,
+                       OptionalAttr<I64Attr>:$padding_index);
+  let assemblyFormat = "`ins` `(` $ids `,` $dy `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient"> {
+  let summary = "backward of attention";
+  let description = [{
+    ins: q, result and dresult `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]`
+    (rows may be strided), log_sum_exp `[Tq, num_heads]`, cu of the queries and cu of
+    the keys `[B + 1]`; outs: dq, dk, dv.
+  }];
+  let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$result,
+                       Kernel_Buffer:$log_sum_exp, Kernel_Buffer:$dresult, Kernel_Buffer:$cu_queries,
+                       Kernel_Buffer:$cu_keys, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale, Transformer_AttentionOptions:$options);
+  let assemblyFormat = [{
+    `ins` `(` $q `,` $k `,` $v `,` $result `,` $log_sum_exp `,` $dresult `,` $cu_queries `,` $cu_keys `)`
+    `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+#endif // CODEGEN_KERNELS_GRADIENTKERNELS_TD

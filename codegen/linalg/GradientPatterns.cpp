@@ -1,0 +1,206 @@
+//===- GradientPatterns.cpp - losses, and the backward of ops -------------===//
+#include "codegen/linalg/Patterns.h"
+#include "dialect/GradientOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+using Rewriter = ConversionPatternRewriter;
+
+Value emptyLike(Rewriter &b, Location loc, Value like, ArrayRef<int64_t> columns) {
+  SmallVector<int64_t> shape = {cast<RankedTensorType>(like.getType()).getDimSize(0)};
+  llvm::append_range(shape, columns);
+  SmallVector<Value> rows;
+  if (ShapedType::isDynamic(shape[0]))
+    rows.push_back(tensor::DimOp::create(b, loc, like, 0));
+  return tensor::EmptyOp::create(b, loc, shape, b.getF32Type(), rows);
+}
+
+struct ConvertShiftLabels : OpConversionPattern<ShiftLabelsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ShiftLabelsOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, op.getLoc(), adaptor.getLabels());
+    Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), sizes, type.getElementType());
+    out = rewriter.createOrFold<tensor::CastOp>(op.getLoc(), type, out);
+    rewriter.replaceOpWithNewOp<kernel::ShiftLabelsOp>(
+        op, TypeRange{type}, adaptor.getLabels(), ValueRange{out}, op.getIgnoreIndexAttr());
+    return success();
+  }
+};
+
+struct ConvertCrossEntropy : OpConversionPattern<CrossEntropyOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CrossEntropyOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value logits = adaptor.getLogits();
+    Value loss = emptyRows(rewriter, op.getLoc(), op.getLoss(), logits);
+    Value losses = emptyLike(rewriter, op.getLoc(), logits, {});
+    auto converted = kernel::CrossEntropyOp::create(
+        rewriter, op.getLoc(), TypeRange{loss.getType(), losses.getType()}, logits,
+        adaptor.getLabels(), ValueRange{loss, losses}, op.getIgnoreIndexAttr(),
+        op.getLabelSmoothingAttr());
+    rewriter.replaceOp(op, converted.getResult(0));
+    return success();
+  }
+};
+
+struct ConvertCrossEntropyGradient : OpConversionPattern<CrossEntropyGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CrossEntropyGradientOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDlogits(), adaptor.getLogits());
+    rewriter.replaceOpWithNewOp<kernel::CrossEntropyGradientOp>(
+        op, TypeRange{out.getType()}, adaptor.getLogits(), adaptor.getLabels(), adaptor.getDloss(),
+        ValueRange{out}, op.getIgnoreIndexAttr(), op.getLabelSmoothingAttr());
+    return success();
+  }
+};
+
+/// A matrix product over the tokens.
+struct ConvertLinearWeightGradient : OpConversionPattern<LinearWeightGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(LinearWeightGradientOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op.getType());
+    Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0));
+    Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(), type.getElementType());
+    Value zeros = linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+    SmallVector<Value> inputs = {adaptor.getDy(), adaptor.getX()};
+    if (op.getLayout() == WeightLayout::InOut)
+      std::swap(inputs[0], inputs[1]);
+    auto product = linalg::MatmulTransposeAOp::create(rewriter, loc, inputs, zeros);
+    rewriter.replaceOp(op, product.getResult(0));
+    return success();
+  }
+};
+
+struct ConvertSumRows : OpConversionPattern<SumRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(SumRowsOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), {});
+    rewriter.replaceOpWithNewOp<kernel::SumRowsOp>(op, TypeRange{out.getType()}, adaptor.getX(),
+                                                   ValueRange{out});
+    return success();
+  }
+};
+
+template <typename OpTy> struct ConvertNormGradient : OpConversionPattern<OpTy> {
+  using OpConversionPattern<OpTy>::OpConversionPattern;
+  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value x = adaptor.getX();
+    SmallVector<Value> outs;
+    for (Value result : op->getResults())
+      outs.push_back(emptyRows(rewriter, op.getLoc(), result, x));
+    int64_t parts = widthOf(x) / cast<RankedTensorType>(op.getGamma().getType()).getDimSize(0);
+    outs.push_back(emptyLike(rewriter, op.getLoc(), x, {2 * parts}));
+    bool rms = std::is_same_v<OpTy, RmsNormGradientOp>;
+    auto converted = kernel::NormGradientOp::create(
+        rewriter, op.getLoc(), ValueRange(outs).getTypes(), x, adaptor.getGamma(), adaptor.getDy(),
+        outs, op.getNorm(), rms ? rewriter.getUnitAttr() : UnitAttr());
+    rewriter.replaceOp(op, converted.getResults().drop_back());
+    return success();
+  }
+};
+
+struct ConvertEmbeddingGradient : OpConversionPattern<EmbeddingGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(EmbeddingGradientOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDtable(), {});
+    rewriter.replaceOpWithNewOp<kernel::EmbeddingGradientOp>(
+        op, TypeRange{out.getType()}, adaptor.getIds(), adaptor.getDy(), ValueRange{out},
+        op.getScaleAttr(), op.getPaddingIndexAttr());
+    return success();
+  }
+};
+
+struct ConvertRotaryGradient : OpConversionPattern<RotaryEmbeddingGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(RotaryEmbeddingGradientOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDx(), adaptor.getDy());
+    rewriter.replaceOpWithNewOp<kernel::RotaryEmbeddingOp>(
+        op, TypeRange{out.getType()}, adaptor.getDy(), adaptor.getTable(), ValueRange{out},
+        op.getNumHeadsAttr(), rewriter.getUnitAttr());
+    return success();
+  }
+};
+
+struct ConvertAttentionGradient : OpConversionPattern<AttentionGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AttentionGradientOp op, OneToNOpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    if (op->getNumResults() != 3 || op.getScaleFactor())
+      return op.emitOpError("with biases, relative scores or scale_factor has no kernel yet");
+    SequenceValues queries(adaptor.getQuerySequences()), keys(adaptor.getKeySequences());
+    Value q = adaptor.getQ().front(), k = adaptor.getK().front(), v = adaptor.getV().front();
+    SmallVector<Value> outs, shapes = {q, k, v};
+    for (auto [result, like] : llvm::zip_equal(op->getResults(), shapes))
+      outs.push_back(emptyRows(rewriter, op.getLoc(), result, like));
+    rewriter.replaceOpWithNewOp<kernel::AttentionGradientOp>(
+        op, op->getResultTypes(), q, k, v, adaptor.getResult().front(),
+        adaptor.getLogSumExp().front(), adaptor.getDresult().front(), queries.cu, keys.cu, outs,
+        op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
+        op.getOptions());
+    return success();
+  }
+};
+
+struct ConvertSplat : OpConversionPattern<tensor::SplatOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tensor::SplatOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(),
+                                          adaptor.getDynamicSizes());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, adaptor.getInput(), empty);
+    return success();
+  }
+};
+
+struct ConvertConcat : OpConversionPattern<tensor::ConcatOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tensor::ConcatOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    if (!isConcatOfRows(op))
+      return failure();
+    Location loc = op.getLoc();
+    Value all = emptyRows(rewriter, loc, op.getResult(), adaptor.getInputs().front());
+    int64_t column = 0;
+    for (Value part : adaptor.getInputs()) {
+      SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, part);
+      SmallVector<OpFoldResult> offsets = {rewriter.getIndexAttr(0), rewriter.getIndexAttr(column)};
+      SmallVector<OpFoldResult> strides(2, rewriter.getIndexAttr(1));
+      all = tensor::InsertSliceOp::create(rewriter, loc, part, all, offsets, sizes, strides);
+      column += widthOf(part);
+    }
+    rewriter.replaceOp(op, all);
+    return success();
+  }
+};
+
+} // namespace
+
+bool mlir::transformer::isConcatOfRows(Operation *op) {
+  auto concat = dyn_cast<tensor::ConcatOp>(op);
+  return concat && concat.getDim() == 1 && concat.getResultType().getRank() == 2 &&
+         concat.getResultType().isDynamicDim(0);
+}
+
+void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
+                                                 RewritePatternSet &patterns) {
+  patterns.add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
+               ConvertLinearWeightGradient, ConvertSumRows, ConvertNormGradient<LayerNormGradientOp>,
+               ConvertNormGradient<RmsNormGradientOp>, ConvertEmbeddingGradient,
+               ConvertRotaryGradient, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
+      converter, patterns.getContext());
+}

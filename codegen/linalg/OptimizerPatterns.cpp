@@ -1,0 +1,122 @@
+//===- OptimizerPatterns.cpp - norms of gradients and updates -------------===//
+#include "codegen/linalg/Patterns.h"
+#include "dialect/OptimizerOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Arithmetic on scalars.
+struct Scalars : ImplicitLocOpBuilder {
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  Value constant(double value, Type type) {
+    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
+  }
+  Value extract(Value tensor) { return tensor::ExtractOp::create(*this, tensor, ValueRange{}); }
+  Value widen(Value x) { return arith::ExtFOp::create(*this, getF64Type(), x); }
+  Value narrow(Value x) { return arith::TruncFOp::create(*this, getF32Type(), x); }
+  Value oneMinus(Value x) {
+    return arith::SubFOp::create(*this, constant(1, x.getType()), x);
+  }
+};
+
+struct ConvertSumSquares : OpConversionPattern<SumSquaresOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(SumSquaresOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(adaptor.getX().getType());
+    Value sum = emptyRows(rewriter, op.getLoc(), op.getResult(), {});
+    Value sums = tensor::EmptyOp::create(rewriter, op.getLoc(),
+                                         {type.getRank() > 1 ? type.getDimSize(0) : 1},
+                                         rewriter.getF32Type());
+    auto converted = kernel::SumSquaresOp::create(rewriter, op.getLoc(),
+                                                  TypeRange{sum.getType(), sums.getType()},
+                                                  adaptor.getX(), ValueRange{sum, sums});
+    rewriter.replaceOp(op, converted.getResult(0));
+    return success();
+  }
+};
+
+struct ConvertClipGradNorm : OpConversionPattern<ClipGradNormOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ClipGradNormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> inputs(adaptor.getOperands()), outs;
+    for (Value result : op->getResults())
+      outs.push_back(emptyRows(rewriter, op.getLoc(), result, {}));
+    SmallVector<AffineMap> maps(4, AffineMap::get(rewriter.getContext()));
+    auto body = [](OpBuilder &builder, Location loc, ValueRange v) {
+      Scalars b(loc, builder);
+      Value norm = b.widen(math::SqrtOp::create(b, v[0])), most = v[1];
+      Value zero = b.constant(0, most.getType()), one = b.constant(1, most.getType());
+      Value near = arith::AddFOp::create(b, norm, b.constant(1e-6, most.getType()));
+      Value scale = arith::MinimumFOp::create(b, one, arith::DivFOp::create(b, most, near));
+      Value clips = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, most, zero);
+      scale = arith::SelectOp::create(b, clips, scale, one);
+      linalg::YieldOp::create(b, ValueRange{b.narrow(norm), b.narrow(scale)});
+    };
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(op, op->getResultTypes(), inputs, outs, maps,
+                                                   ArrayRef<utils::IteratorType>(), body);
+    return success();
+  }
+};
+
+/// Coefficients once, then one op over all elements.
+struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AdamWUpdateOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Scalars b(op.getLoc(), rewriter);
+    Value beta1 = b.extract(adaptor.getBeta1()), beta2 = b.extract(adaptor.getBeta2());
+    Value rate = b.extract(adaptor.getLearningRate()), step = b.extract(adaptor.getStep());
+    Value times = arith::SIToFPOp::create(b, b.getF64Type(), step);
+    Value correction1 = b.oneMinus(math::PowFOp::create(b, beta1, times));
+    Value correction2 = b.oneMinus(math::PowFOp::create(b, beta2, times));
+    Value decay = arith::MulFOp::create(b, rate, b.extract(adaptor.getWeightDecay()));
+    Value size = arith::DivFOp::create(b, rate, correction1);
+    Value one = b.constant(1, b.getF64Type());
+    Value inverse = arith::DivFOp::create(b, one, math::SqrtOp::create(b, correction2));
+    SmallVector<Value> inputs = {adaptor.getGradient(), b.extract(adaptor.getScale())};
+    for (Value coefficient : {beta1, b.oneMinus(beta1), beta2, b.oneMinus(beta2),
+                              b.oneMinus(decay), size, inverse, b.extract(adaptor.getEpsilon())})
+      inputs.push_back(b.narrow(coefficient));
+    SmallVector<Value> outs = {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()};
+    int64_t rank = cast<RankedTensorType>(op.getParameter().getType()).getRank();
+    SmallVector<AffineMap> maps(inputs.size() + outs.size(),
+                                AffineMap::get(rank, 0, b.getContext()));
+    AffineMap all = b.getMultiDimIdentityMap(rank);
+    maps.front() = all;
+    std::fill(maps.end() - outs.size(), maps.end(), all);
+    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(op, op->getResultTypes(), inputs, outs, maps,
+                                                   loops, buildUpdate);
+    return success();
+  }
+
+private:
+  static void buildUpdate(OpBuilder &builder, Location loc, ValueRange v) {
+    ImplicitLocOpBuilder b(loc, builder);
+    auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
+    auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
+    Value g = mul(v[0], v[1]), parameter = v[10], mean = v[11], variance = v[12];
+    mean = add(mul(v[2], mean), mul(v[3], g));
+    variance = add(mul(v[4], variance), mul(v[5], mul(g, g)));
+    Value root = mul(math::SqrtOp::create(b, variance), v[8]);
+    Value change = arith::DivFOp::create(b, mul(v[7], mean), add(root, v[9]));
+    parameter = arith::SubFOp::create(b, mul(v[6], parameter), change);
+    linalg::YieldOp::create(b, ValueRange{parameter, mean, variance});
+  }
+};
+
+} // namespace
+
+void mlir::transformer::populateOptimizerPatterns(const TypeConverter &converter,
+                                                  RewritePatternSet &patterns) {
+  patterns.add<ConvertSumSquares, ConvertClipGradNorm, ConvertAdamWUpdate>(converter,
+                                                                           patterns.getContext());
+}

@@ -1,0 +1,88 @@
+//===- OptimizerOps.td - what a training step does with gradients -------*- tablegen -*-===//
+
+#ifndef DIALECT_OPTIMIZEROPS_TD
+#define DIALECT_OPTIMIZEROPS_TD
+
+include "dialect/CostInterface.td"
+include "dialect/TransformerAttrs.td"
+include "dialect/TransformerTypes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Transformer_ScalarOf<Type element, string name, string type>
+    : Type<TensorRankOf<[element], [0]>.predicate, "scalar tensor of " # name, "::mlir::RankedTensorType">,
+      BuildableType<"::mlir::RankedTensorType::get({}, $_builder." # type # "())">;
+def Transformer_F32Scalar : Transformer_ScalarOf<F32, "f32", "getF32Type">;
+def Transformer_F64Scalar : Transformer_ScalarOf<F64, "f64", "getF64Type">;
+def Transformer_I64Scalar : Transformer_ScalarOf<I64, "i64", "getI64Type">;
+def Transformer_Trained : Type<StaticShapeTensorOf<[F32]>.predicate, "static tensor of f32", "::mlir::RankedTensorType">;
+
+def Transformer_SumSquaresOp : Transformer_Op<"sum_squares", [Pure, Transformer_CostOpInterface]> {
+  let summary = "the sum of squares of all elements";
+  let description = [{
+    Shapes: any x of one or two dimensions, result a scalar.
+
+    ```mlir
+    %s = transformer.sum_squares %dw : tensor<768x768xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Trained:$x);
+  let results = (outs Transformer_F32Scalar:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$x), [{
+    build($_builder, $_state, ::mlir::RankedTensorType::get({}, $_builder.getF32Type()), x);
+  }]>];
+}
+
+def Transformer_ClipGradNormOp : Transformer_Op<"clip_grad_norm", [Pure, Transformer_CostOpInterface]> {
+  let summary = "the norm of gradients, and what they are multiplied by so that it is at most a given one";
+  let description = [{
+    `norm = sqrt(squares)`, squares being the sum of those of all gradients;
+    `scale = min(1, max_norm / (norm + 1e-6))`, 1 where max_norm is not positive.
+
+    Shapes: scalars.
+
+    ```mlir
+    %norm, %scale = transformer.clip_grad_norm %squares to %max_norm
+    ```
+    Source: torch.nn.utils.clip_grad_norm_.
+  }];
+  let arguments = (ins Transformer_F32Scalar:$squares, Transformer_F64Scalar:$max_norm);
+  let results = (outs Transformer_F32Scalar:$norm, Transformer_F32Scalar:$scale);
+  let assemblyFormat = "$squares `to` $max_norm attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$squares, "::mlir::Value":$max_norm), [{
+    build($_builder, $_state, squares.getType(), squares.getType(), squares, max_norm);
+  }]>];
+}
+
+def Transformer_AdamWUpdateOp : Transformer_Op<"adamw_update", [Pure, Transformer_CostOpInterface,
+    AllTypesMatch<["parameter", "mean", "variance", "gradient", "new_parameter", "new_mean", "new_variance"]>]> {
+  let summary = "one step of AdamW";
+  let description = [{
+    With `g = scale gradient` and t = step, counted from 1, elementwise:
+    `new_mean = beta1 mean + (1 - beta1) g`,
+    `new_variance = beta2 variance + (1 - beta2) g^2`,
+    `new_parameter = (1 - lr decay) parameter
+      - lr / (1 - beta1^t) new_mean / (sqrt(new_variance / (1 - beta2^t)) + epsilon)`.
+    Coefficients are computed in double precision.
+
+    Shapes: any of one or two dimensions, all the same; the others are scalars.
+
+    ```mlir
+    %p1, %m1, %v1 = transformer.adamw_update %p, %m, %v, %g, %scale step %t rate %lr betas(%b1, %b2) epsilon %e decay %d
+        : tensor<768x768xf32>
+    ```
+    Source: Loshchilov and Hutter 2019 (Decoupled Weight Decay Regularization), torch.optim.AdamW.
+  }];
+  let arguments = (ins Transformer_Trained:$parameter, Transformer_Trained:$mean, Transformer_Trained:$variance,
+                       Transformer_Trained:$gradient, Transformer_F32Scalar:$scale, Transformer_I64Scalar:$step,
+                       Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$beta1, Transformer_F64Scalar:$beta2,
+                       Transformer_F64Scalar:$epsilon, Transformer_F64Scalar:$weight_decay);
+  let results = (outs Transformer_Trained:$new_parameter, Transformer_Trained:$new_mean, Transformer_Trained:$new_variance);
+  let assemblyFormat = [{
+    $parameter `,` $mean `,` $variance `,` $gradient `,` $scale `step` $step `rate` $learning_rate
+    `betas` `(` $beta1 `,` $beta2 `)` `epsilon` $epsilon `decay` $weight_decay attr-dict `:` type($parameter)
+  }];
+}
+
+#endif // DIALECT_OPTIMIZEROPS_TD

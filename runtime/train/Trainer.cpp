@@ -1,0 +1,155 @@
+//===- Trainer.cpp - the steps of a training program ----------------------===//
+#include "runtime/train/Trainer.h"
+
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+namespace transformer::runtime {
+namespace {
+
+constexpr const char *kEntry = "train_step", *kStep = "step";
+constexpr const char *kWeights = "model.safetensors", *kTraining = "training.safetensors";
+
+const EntryInfo &trainingEntry(const Module &module) {
+  const EntryInfo *entry = module.description().findEntry(kEntry);
+  if (!entry)
+    fail("this program does not train; compile the model with --mode train");
+  return *entry;
+}
+
+template <typename T> Tensor scalar(DataType type, T value) {
+  Tensor result(type, {});
+  *result.data<T>() = value;
+  return result;
+}
+
+/// What a step takes that is no data.
+std::map<std::string, double> named(const Hyperparameters &values) {
+  return {{"learning_rate", values.learningRate}, {"weight_decay", values.weightDecay},
+          {"beta1", values.beta1},                {"beta2", values.beta2},
+          {"epsilon", values.epsilon},            {"max_grad_norm", values.maxGradNorm}};
+}
+
+/// Copies the small files beside the weights: config, tokenizer.
+void copyCompanions(const std::string &from, const std::string &to) {
+  namespace fs = std::filesystem;
+  static const std::set<std::string> endings = {".json", ".txt", ".model", ".spm"};
+  std::error_code ignored;
+  if (fs::equivalent(from, to, ignored))
+    return;
+  for (const fs::directory_entry &file : fs::directory_iterator(from, ignored)) {
+    std::string name = file.path().filename();
+    if (!file.is_regular_file(ignored) || !endings.count(file.path().extension()) ||
+        name == "model.safetensors.index.json")
+      continue;
+    MappedFile contents(file.path());
+    AtomicFile copy(to + "/" + name);
+    copy.write(contents.data(), contents.size());
+    copy.commit();
+  }
+}
+
+} // namespace
+
+Trainer::Trainer(Program &program)
+    : program(program), entry(trainingEntry(program.module())),
+      state(program.module().description()) {
+  const Description &description = program.module().description();
+  for (size_t i = 0; i < description.parameters.size(); ++i)
+    for (size_t index = 0; index < description.states.size(); ++index)
+      if (description.states[index].name == description.parameters[i].name) {
+        Tensor weight = program.copyOfParameter(i);
+        std::memcpy(state.tensor(index).data<char>(), weight.data<char>(),
+                    static_cast<size_t>(weight.bytes()));
+      }
+}
+
+void Trainer::resume(const std::string &folder) {
+  std::string path = folder + "/" + kTraining;
+  const Description &description = program.module().description();
+  SafetensorsFile file(path);
+  auto find = [&](const std::string &name, DataType dtype, const std::vector<int64_t> &shape) {
+    const TensorView *view = file.find(name);
+    if (!view)
+      fail("{}: missing tensor \"{}\"", path, name);
+    if (view->dtype != dtype || view->shape != shape)
+      fail("{}: tensor \"{}\": expected {} {}, found {} {}", path, name, safetensorsName(dtype),
+           shapeText(shape), safetensorsName(view->dtype), shapeText(view->shape));
+    return view;
+  };
+  const TensorView *steps = find(kStep, DataType::I64, {});
+  std::vector<const TensorView *> found;
+  for (size_t i = 0; i < description.states.size(); ++i)
+    found.push_back(find(description.states[i].name, state.tensor(i).dtype(),
+                         state.tensor(i).shape()));
+  std::memcpy(&count, steps->data, sizeof(count));
+  for (size_t i = 0; i < found.size(); ++i)
+    std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);
+}
+
+StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameters) {
+  inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
+  for (const auto &[name, value] : named(hyperparameters))
+    inputs[name] = scalar(DataType::F64, value);
+  Call call = program.prepare(kEntry, std::move(inputs), &state);
+  program.execute(call);
+  ++count;
+  StepResult result{};
+  for (size_t i = 0; i < entry.outputs.size(); ++i)
+    (entry.outputs[i].name == "loss" ? result.loss : result.gradNorm) =
+        *call.outputs[i].data<float>();
+  return result;
+}
+
+std::vector<const InputInfo *> Trainer::inputs() const {
+  std::map<std::string, double> others = named({});
+  std::vector<const InputInfo *> result;
+  for (const InputInfo &input : entry.inputs)
+    if (input.name != kStep && !others.count(input.name))
+      result.push_back(&input);
+  return result;
+}
+
+void Trainer::saveWeights(const std::string &path) const {
+  const Description &description = program.module().description();
+  std::map<std::string, const Tensor *> trained; // by every name that a file may have for them
+  for (const ParameterInfo &parameter : description.parameters) {
+    auto tensor = state.tensors().find(parameter.name);
+    if (tensor == state.tensors().end())
+      continue;
+    trained[parameter.name] = &tensor->second;
+    for (const std::string &alias : parameter.aliases)
+      trained[alias] = &tensor->second;
+  }
+  std::vector<NamedTensor> all;
+  for (const auto &file : program.weights().files())
+    for (const auto &[name, view] : file->tensors()) {
+      auto tensor = trained.find(name);
+      if (tensor == trained.end())
+        all.emplace_back(name, view);
+      else
+        all.emplace_back(name, *tensor->second);
+    }
+  writeSafetensors(path, std::move(all), /*isDurable=*/true);
+}
+
+void Trainer::save(const std::string &folder) const {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem)
+    fail("{}: {}", folder, problem.message());
+  Tensor steps = scalar<int64_t>(DataType::I64, count);
+  std::vector<NamedTensor> all = {{kStep, steps}};
+  for (const auto &[name, tensor] : state.tensors())
+    all.emplace_back(name, tensor);
+  writeSafetensors(folder + "/" + kTraining, std::move(all), /*isDurable=*/true);
+  saveWeights(folder + "/" + kWeights);
+  copyCompanions(program.weights().folder(), folder);
+}
+
+} // namespace transformer::runtime

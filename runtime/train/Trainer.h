@@ -1,0 +1,64 @@
+//===- Trainer.h - the steps of a training program --------------*- C++ -*-===//
+//
+//   Program program(module, Checkpoint::open("gpt2"));
+//   Trainer trainer(program);
+//   StepResult result = trainer.step(std::move(inputs), hyperparameters);
+//   trainer.save("trained");
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_TRAINER_H
+#define TRANSFORMER_RUNTIME_TRAINER_H
+
+#include "runtime/execute/Program.h"
+
+#include <string>
+
+namespace transformer::runtime {
+
+/// What a step is given beside its inputs. Defaults are torch.optim.AdamW's, but for the rate,
+/// which is that of transformers' Trainer.
+struct Hyperparameters {
+  double learningRate = 5e-5, weightDecay = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double maxGradNorm = 1; // 0: gradients are not clipped
+};
+
+struct StepResult {
+  float loss, gradNorm; // of the gradients before clipping
+};
+
+/// Weights that are trained, what the optimizer keeps of them, and how many steps there were.
+class Trainer {
+public:
+  /// Starts from the program's weights. Throws Error when the program does not train.
+  explicit Trainer(Program &program);
+
+  /// Goes on from what `save` has written to `folder`. Throws Error that names the file and what is
+  /// wrong with it.
+  void resume(const std::string &folder);
+
+  /// One step on `inputs`, named as the model's. Throws Error that names the input.
+  StepResult step(TensorMap inputs, const Hyperparameters &hyperparameters);
+
+  /// How many steps there were, those before `resume` included.
+  int64_t steps() const { return count; }
+
+  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have,
+  /// what belongs to them (config and tokenizer), and training.safetensors, from which `resume` goes
+  /// on: each whole or not at all. Throws Error when it cannot be written.
+  void save(const std::string &folder) const;
+
+  /// The inputs that a step takes from data.
+  std::vector<const InputInfo *> inputs() const;
+
+private:
+  void saveWeights(const std::string &path) const;
+
+  Program &program;
+  const EntryInfo &entry;
+  State state;
+  int64_t count = 0;
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_TRAINER_H
