@@ -10,6 +10,7 @@
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
@@ -214,6 +215,7 @@ private:
                      Operation *boundary) {
     func::FuncOp function = backward.function;
     auto isBehind = [&](Operation *op) { return boundary->isBeforeInBlock(op); };
+    moveViews(function.front(), boundary);
     SmallVector<Operation *> own;
     SmallVector<Value> results(returned);
     for (Operation &op : llvm::make_range(function.front().begin(), Block::iterator(boundary))) {
@@ -250,6 +252,26 @@ private:
         op->erase();
     backward.saving = saving;
     return success();
+  }
+
+  /// The backward takes columns and other shapes of what it is given by itself.
+  static void moveViews(Block &block, Operation *boundary) {
+    OpBuilder b(boundary->getContext());
+    b.setInsertionPointAfter(boundary);
+    SmallVector<Operation *> own;
+    for (Operation &op : llvm::make_range(block.begin(), Block::iterator(boundary)))
+      if (isa<SplitOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+        own.push_back(&op);
+    for (Operation *op : llvm::reverse(own)) { // one in front of what reads it
+      Operation *view = b.clone(*op);
+      op->replaceUsesWithIf(view->getResults(), [&](OpOperand &use) {
+        return boundary->isBeforeInBlock(use.getOwner());
+      });
+      if (view->use_empty())
+        view->erase();
+      else
+        b.setInsertionPoint(view);
+    }
   }
 
   SymbolTable symbols;

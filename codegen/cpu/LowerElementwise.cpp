@@ -1,4 +1,5 @@
 //===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
+#include "codegen/cpu/ElementwiseVectors.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/nests/Emit.h"
 #include "codegen/kernels/Work.h"
@@ -76,7 +77,8 @@ struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<Lowe
         return signalPassFailure();
     for (linalg::LinalgOp op : linalgOps(function)) {
       rewriter.setInsertionPoint(op);
-      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+      Emit b(op, target);
+      if (!emitVectors(b, op) && failed(linalg::linalgOpToLoops(rewriter, op))) {
         op->emitOpError("is left after lowering to loops");
         return signalPassFailure();
       }
@@ -95,8 +97,9 @@ private:
     rewriter.setInsertionPoint(op);
     scf::SCFTilingOptions options;
     SmallVector<OpFoldResult> sizes(op.getNumLoops(), rewriter.getIndexAttr(0));
-    bool isWide = Emit::itemsPerTask(widthOf(op)) == 1; // as logits are: a row is a task
-    sizes.front() = rewriter.getIndexAttr(isWide ? 1 : taskRows);
+    int64_t items = Emit::itemsPerTask(widthOf(op)); // 1 of what is as wide as logits are
+    bool isRow = op.getNumLoops() == 1;
+    sizes.front() = rewriter.getIndexAttr(items == 1 || isRow ? items : taskRows);
     options.setTileSizes(sizes);
     options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
     auto tiled = scf::tileUsingSCF(rewriter, cast<TilingInterface>(op.getOperation()), options);

@@ -174,11 +174,11 @@ def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::func::
   let description = [{
     Every linalg op and every `memref.copy` on buffers outside a parallel loop
     becomes a `scf.forall` over chunks of rows with plain loops inside; inside
-    a parallel loop it becomes plain loops. LLVM vectorises them. Fails if a
-    linalg op is left.
+    a parallel loop it becomes plain loops. Those of elementwise ops on f32 take a
+    vector of columns at a time, others are left to LLVM. Fails if a linalg op is left.
   }];
   let dependentDialects = ["::mlir::transformer::kernel::KernelDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+                           "::mlir::vector::VectorDialect", "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
 }
 
 def OutlineParallel : Pass<"transformer-cpu-outline-parallel", "::mlir::ModuleOp"> {

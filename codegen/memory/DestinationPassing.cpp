@@ -48,6 +48,24 @@ bool mlir::transformer::hasOneReader(Value value) {
   return readers.size() == 1;
 }
 
+/// Whether no op updates the memory of `value`, however many read it.
+static bool isOnlyRead(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+            tensor::ExtractSliceOp>(user))
+      return isOnlyRead(user->getResult(0));
+    if (auto call = dyn_cast<func::CallOp>(user))
+      return llvm::none_of(llvm::seq(call.getNumResults()), [&](unsigned result) {
+        return destinationOf(call, result) == use.getOperandNumber();
+      });
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(user))
+      return use.get() != insert.getDest();
+    auto dps = dyn_cast<DestinationStyleOpInterface>(user);
+    return !dps || !dps.isDpsInit(&use);
+  });
+}
+
 bool mlir::transformer::writeInto(func::FuncOp function, OpOperand &use, Value destination) {
   Value value = use.get();
   Operation *op = value.getDefiningOp();
@@ -57,7 +75,7 @@ bool mlir::transformer::writeInto(func::FuncOp function, OpOperand &use, Value d
       op->erase();
     return true;
   }
-  if (!op || !hasOneReader(value))
+  if (!op || !(hasOneReader(value) || isOnlyRead(value)))
     return false;
   if (auto call = dyn_cast<func::CallOp>(op))
     return writeInto(

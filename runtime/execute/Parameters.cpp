@@ -122,6 +122,7 @@ Tensor Parameters::copyOf(size_t index) const {
     convertInParallel(view.dtype, view.data, result);
   else if (view.bytes)
     std::memcpy(result.data<char>(), view.data, view.bytes);
+  releasePages(bound[index].found.file->hugePages(view));
   return result;
 }
 

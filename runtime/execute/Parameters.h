@@ -31,7 +31,8 @@ public:
   const void *const *slots() const { return table.data(); }
   const Checkpoint &checkpoint() const { return weights; }
 
-  /// Parameter `index` of the description as the file holds it, in the parameter's type.
+  /// Parameter `index` of the description as the file holds it, in the parameter's type. The
+  /// file's pages are given back: they are read again where somebody still needs them.
   Tensor copyOf(size_t index) const;
 
   /// Throws Error when a file that is in use has been written to since it was opened.

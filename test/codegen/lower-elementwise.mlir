@@ -25,6 +25,20 @@
 // CHECK: arith.addf
 // CHECK: return
 
+// Vectors of columns; what is the same in all of them is spread once; behind the last whole one a mask.
+// CHECK-LABEL: @tail(
+// CHECK-SAME: %[[F:.*]]: f32
+// CHECK: scf.forall
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-DAG: %[[X:.*]] = vector.load {{.*}} : memref<?x11xf32, strided<[11, 1], offset: ?>>, vector<8xf32>
+// CHECK-DAG: %[[FS:.*]] = vector.broadcast %[[F]] : f32 to vector<8xf32>
+// CHECK: %[[P:.*]] = arith.mulf %[[X]], %[[FS]] : vector<8xf32>
+// CHECK: arith.addf %[[P]], %{{.*}} : vector<8xf32>
+// CHECK: %[[MASK:.*]] = vector.constant_mask [3] : vector<8xi1>
+// CHECK: vector.maskedload
+// CHECK: vector.maskedstore
+
 // CHECK-LABEL: @scalar(
 // CHECK: memref.load
 // CHECK: memref.store
@@ -54,6 +68,16 @@ func.func @reduction(%x: memref<8xf32>, %y: memref<f32>) {
   linalg.reduce ins(%x : memref<8xf32>) outs(%y : memref<f32>) dimensions = [0] (%a: f32, %b: f32) {
     %0 = arith.addf %a, %b : f32
     linalg.yield %0 : f32
+  }
+  return
+}
+func.func @tail(%f: f32, %x: memref<?x11xf32>, %y: memref<?x11xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%f, %x : f32, memref<?x11xf32>) outs(%y : memref<?x11xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %b, %a : f32
+    %1 = arith.addf %0, %c : f32
+    linalg.yield %1 : f32
   }
   return
 }

@@ -1,0 +1,145 @@
+//===- ElementwiseVectors.cpp - elementwise ops on vectors ----------------===//
+//
+// Left to LLVM, a loop over several buffers stays scalar: it would have to compare each with each
+// before it knows that they do not overlap.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/ElementwiseVectors.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Whether an operand is the same for all columns, or has them side by side.
+bool hasColumns(linalg::LinalgOp op, OpOperand &operand, bool &fits) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  unsigned last = op.getNumLoops() - 1;
+  if (!map.isProjectedPermutation())
+    fits = false;
+  if (!type || !map.isFunctionOfDim(last)) {
+    fits &= isa<FloatType>(getElementTypeOrSelf(operand.get()));
+    return false;
+  }
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  fits &= map.getResults().back() == getAffineDimExpr(last, op.getContext()) &&
+          type.getElementType().isF32() && succeeded(type.getStridesAndOffset(strides, offset)) &&
+          strides.back() == 1;
+  return true;
+}
+
+bool isElementwise(linalg::LinalgOp op) {
+  if (op.getNumLoops() == 0 || op.getNumParallelLoops() != op.getNumLoops() ||
+      op->getNumRegions() != 1 || ShapedType::isDynamic(op.getStaticLoopRanges().back()))
+    return false;
+  bool fits = true;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!hasColumns(op, operand, fits) && op.isDpsInit(&operand))
+      return false;
+  auto isOnF32 = [](Operation &inner) {
+    return inner.hasTrait<OpTrait::ConstantLike>() ||
+           (OpTrait::hasElementwiseMappableTraits(&inner) && inner.getNumRegions() == 0);
+  };
+  return fits && llvm::all_of(op->getRegion(0).front().without_terminator(), isOnF32);
+}
+
+class Vectors {
+public:
+  Vectors(Emit &b, linalg::LinalgOp op) : b(b), op(op) {}
+
+  void emit() {
+    SmallVector<Range> ranges = op.createLoopRanges(b, op.getLoc());
+    emitLoop(ArrayRef(ranges).drop_back());
+  }
+
+private:
+  void emitLoop(ArrayRef<Range> outer) {
+    if (outer.empty())
+      return emitRow();
+    Value size = getValueOrCreateConstantIndexOp(b, op.getLoc(), outer.front().size);
+    b.forEach(b.index(0), size, 1, [&](Value i) {
+      at.push_back(i);
+      emitLoop(outer.drop_front());
+      at.pop_back();
+    });
+  }
+
+  void emitRow() {
+    int64_t width = op.getStaticLoopRanges().back(), lanes = b.lanes();
+    int64_t whole = width / lanes * lanes;
+    if (whole)
+      b.forEach(b.index(0), b.index(whole), lanes,
+                [&](Value column) { emitColumns(column, lanes); });
+    if (whole < width)
+      emitColumns(b.index(whole), width - whole);
+  }
+
+  void emitColumns(Value column, int64_t count) {
+    SmallVector<Value> indices(at);
+    indices.push_back(column);
+    IRMapping map;
+    Block &body = op->getRegion(0).front();
+    auto place = [&](OpOperand &operand) {
+      SmallVector<Value> result;
+      for (AffineExpr dim : op.getMatchingIndexingMap(&operand).getResults())
+        result.push_back(indices[cast<AffineDimExpr>(dim).getPosition()]);
+      return result;
+    };
+    for (OpOperand &operand : op->getOpOperands()) {
+      BlockArgument inside = op.getMatchingBlockArgument(&operand);
+      if (inside.use_empty())
+        continue;
+      bool fits = true;
+      Value value = operand.get();
+      if (hasColumns(op, operand, fits))
+        value = b.loadVector(value, place(operand), count);
+      else
+        value = spread(isa<MemRefType>(value.getType()) ? b.load(value, place(operand)) : value);
+      map.map(inside, value);
+    }
+    for (Operation &inner : body.without_terminator()) {
+      if (inner.hasTrait<OpTrait::ConstantLike>()) {
+        map.map(inner.getResult(0), spread(b.clone(inner)->getResult(0)));
+        continue;
+      }
+      for (Value operand : inner.getOperands()) // from outside of the op
+        if (!map.contains(operand))
+          map.map(operand, spread(operand));
+      SmallVector<Type> types;
+      for (Type type : inner.getResultTypes())
+        types.push_back(VectorType::get({b.lanes()}, type));
+      Operation *clone = mlir::clone(b, &inner, types,
+                                     llvm::map_to_vector(inner.getOperands(), [&](Value operand) {
+                                       return map.lookup(operand);
+                                     }));
+      map.map(inner.getResults(), clone->getResults());
+    }
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      unsigned number = init.getOperandNumber() - op.getNumDpsInputs();
+      Value value = body.getTerminator()->getOperand(number);
+      Value vector = map.contains(value) ? map.lookup(value) : spread(value);
+      b.storeVector(vector, init.get(), place(init), count);
+    }
+  }
+
+  Value spread(Value scalar) {
+    auto type = VectorType::get({b.lanes()}, scalar.getType());
+    return vector::BroadcastOp::create(b, type, scalar);
+  }
+
+  Emit &b;
+  linalg::LinalgOp op;
+  SmallVector<Value> at; // the rows' indices
+};
+
+} // namespace
+
+bool mlir::transformer::emitVectors(Emit &b, linalg::LinalgOp op) {
+  if (!isElementwise(op))
+    return false;
+  Vectors(b, op).emit();
+  return true;
+}

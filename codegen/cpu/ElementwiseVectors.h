@@ -1,0 +1,17 @@
+//===- ElementwiseVectors.h - elementwise ops on vectors ------------------===//
+#ifndef CODEGEN_CPU_ELEMENTWISEVECTORS_H
+#define CODEGEN_CPU_ELEMENTWISEVECTORS_H
+
+#include "codegen/cpu/nests/Emit.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::transformer {
+
+/// Emits `op`, on buffers of f32, as loops over its rows that take a vector of columns at a time.
+/// Returns false, emitting nothing, for what is not elementwise, has no static width or columns
+/// that lie apart.
+bool emitVectors(Emit &b, linalg::LinalgOp op);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_CPU_ELEMENTWISEVECTORS_H
