@@ -16,8 +16,8 @@ using namespace mlir::transformer;
 
 namespace {
 
-constexpr StringLiteral kGradient = ".grad";                       // behind a parameter's name
-constexpr StringLiteral kMoments[] = {".exp_avg", ".exp_avg_sq"};  // likewise
+constexpr StringLiteral kGradient = ".grad";                      // behind a parameter's name
+constexpr StringLiteral kMoments[] = {".exp_avg", ".exp_avg_sq"}; // likewise
 
 /// A parameter with a gradient, as it enters the step.
 struct Trained {
@@ -89,9 +89,9 @@ private:
     auto add = [&](StringRef name, Type type) -> Value {
       return addArgument(RankedTensorType::get({}, type), named(attr::name, name));
     };
-    scalars = {add("step", b.getI64Type()),           add("learning_rate", b.getF64Type()),
-               add("beta1", b.getF64Type()),          add("beta2", b.getF64Type()),
-               add("epsilon", b.getF64Type()),        add("weight_decay", b.getF64Type()),
+    scalars = {add("step", b.getI64Type()),         add("learning_rate", b.getF64Type()),
+               add("beta1", b.getF64Type()),        add("beta2", b.getF64Type()),
+               add("epsilon", b.getF64Type()),      add("weight_decay", b.getF64Type()),
                add("max_grad_norm", b.getF64Type())};
   }
 
@@ -125,7 +125,8 @@ private:
   }
 
   /// A private function for tensors of `type`, made by `build` the first time.
-  func::FuncOp functionFor(StringRef prefix, Type type, function_ref<func::FuncOp(StringRef)> build) {
+  func::FuncOp functionFor(StringRef prefix, Type type,
+                           function_ref<func::FuncOp(StringRef)> build) {
     std::string name = prefix.str() + ".";
     llvm::raw_string_ostream stream(name);
     llvm::interleave(cast<RankedTensorType>(type).getShape(), stream, "x");
@@ -155,9 +156,16 @@ private:
   }
 
   void update(Trained &trained, Value scale) {
-    SmallVector<Value> operands = {trained.parameter, trained.moments[0], trained.moments[1],
-                                   trained.gradient, scale, scalars.step, scalars.learningRate,
-                                   scalars.beta1, scalars.beta2, scalars.epsilon,
+    SmallVector<Value> operands = {trained.parameter,
+                                   trained.moments[0],
+                                   trained.moments[1],
+                                   trained.gradient,
+                                   scale,
+                                   scalars.step,
+                                   scalars.learningRate,
+                                   scalars.beta1,
+                                   scalars.beta2,
+                                   scalars.epsilon,
                                    scalars.weightDecay};
     Type type = trained.gradient.getType();
     func::FuncOp callee = functionFor("adamw", type, [&](StringRef name) {

@@ -24,8 +24,7 @@ LogicalResult CrossEntropyGradientOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   FailureOr<int64_t> classes = verifyRows(*this, "logits", getLogits());
-  if (failed(classes) ||
-      failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
+  if (failed(classes) || failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
       failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
     return failure();
   return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *classes});

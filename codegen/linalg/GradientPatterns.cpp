@@ -29,8 +29,8 @@ struct ConvertShiftLabels : OpConversionPattern<ShiftLabelsOp> {
         tensor::getMixedSizes(rewriter, op.getLoc(), adaptor.getLabels());
     Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), sizes, type.getElementType());
     out = rewriter.createOrFold<tensor::CastOp>(op.getLoc(), type, out);
-    rewriter.replaceOpWithNewOp<kernel::ShiftLabelsOp>(
-        op, TypeRange{type}, adaptor.getLabels(), ValueRange{out}, op.getIgnoreIndexAttr());
+    rewriter.replaceOpWithNewOp<kernel::ShiftLabelsOp>(op, TypeRange{type}, adaptor.getLabels(),
+                                                       ValueRange{out}, op.getIgnoreIndexAttr());
     return success();
   }
 };
@@ -160,8 +160,8 @@ struct ConvertSplat : OpConversionPattern<tensor::SplatOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tensor::SplatOp op, OpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
-    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(),
-                                          adaptor.getDynamicSizes());
+    Value empty =
+        tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
     rewriter.replaceOpWithNewOp<linalg::FillOp>(op, adaptor.getInput(), empty);
     return success();
   }
@@ -198,9 +198,9 @@ bool mlir::transformer::isConcatOfRows(Operation *op) {
 
 void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
-               ConvertLinearWeightGradient, ConvertSumRows, ConvertNormGradient<LayerNormGradientOp>,
-               ConvertNormGradient<RmsNormGradientOp>, ConvertEmbeddingGradient,
-               ConvertRotaryGradient, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
-      converter, patterns.getContext());
+  patterns
+      .add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
+           ConvertLinearWeightGradient, ConvertSumRows, ConvertNormGradient<LayerNormGradientOp>,
+           ConvertNormGradient<RmsNormGradientOp>, ConvertEmbeddingGradient, ConvertRotaryGradient,
+           ConvertAttentionGradient, ConvertSplat, ConvertConcat>(converter, patterns.getContext());
 }

@@ -20,9 +20,7 @@ struct Scalars : ImplicitLocOpBuilder {
   Value extract(Value tensor) { return tensor::ExtractOp::create(*this, tensor, ValueRange{}); }
   Value widen(Value x) { return arith::ExtFOp::create(*this, getF64Type(), x); }
   Value narrow(Value x) { return arith::TruncFOp::create(*this, getF32Type(), x); }
-  Value oneMinus(Value x) {
-    return arith::SubFOp::create(*this, constant(1, x.getType()), x);
-  }
+  Value oneMinus(Value x) { return arith::SubFOp::create(*this, constant(1, x.getType()), x); }
 };
 
 struct ConvertSumSquares : OpConversionPattern<SumSquaresOp> {
@@ -82,8 +80,8 @@ struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
     Value one = b.constant(1, b.getF64Type());
     Value inverse = arith::DivFOp::create(b, one, math::SqrtOp::create(b, correction2));
     SmallVector<Value> inputs = {adaptor.getGradient(), b.extract(adaptor.getScale())};
-    for (Value coefficient : {beta1, b.oneMinus(beta1), beta2, b.oneMinus(beta2),
-                              b.oneMinus(decay), size, inverse, b.extract(adaptor.getEpsilon())})
+    for (Value coefficient : {beta1, b.oneMinus(beta1), beta2, b.oneMinus(beta2), b.oneMinus(decay),
+                              size, inverse, b.extract(adaptor.getEpsilon())})
       inputs.push_back(b.narrow(coefficient));
     SmallVector<Value> outs = {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()};
     int64_t rank = cast<RankedTensorType>(op.getParameter().getType()).getRank();

@@ -52,8 +52,8 @@ bool mlir::transformer::hasOneReader(Value value) {
 static bool isOnlyRead(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-            tensor::ExtractSliceOp>(user))
+    if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(
+            user))
       return isOnlyRead(user->getResult(0));
     if (auto call = dyn_cast<func::CallOp>(user))
       return llvm::none_of(llvm::seq(call.getNumResults()), [&](unsigned result) {

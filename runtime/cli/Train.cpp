@@ -110,16 +110,15 @@ void addTrain(CLI::App &app, Session &session) {
   number("--max-grad-norm", values.maxGradNorm, "Clips gradients to this norm; 0: does not", 0,
          most);
   command->add_option("--log", options->log, "Write a line of JSON a step");
-  CLI::Option *save = command->add_option(
-      "--save", options->save, "Write the trained checkpoint, and what --resume needs, to a folder");
-  command
-      ->add_option("--save-every", options->saveEvery, "Also after each so many steps")
+  CLI::Option *save =
+      command->add_option("--save", options->save,
+                          "Write the trained checkpoint, and what --resume needs, to a folder");
+  command->add_option("--save-every", options->saveEvery, "Also after each so many steps")
       ->needs(save)
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
   command->add_option("--resume", options->resume, "Go on from a folder that --save has written");
-  command->callback([&session, options] {
-    session.command = [&session, options] { train(session, *options); };
-  });
+  command->callback(
+      [&session, options] { session.command = [&session, options] { train(session, *options); }; });
 }
 
 } // namespace transformer::runtime

@@ -23,8 +23,8 @@ StepFile::StepFile(const std::string &path, const std::vector<const InputInfo *>
       fail("{}: tensor \"{}\": expected a first dimension of steps, found shape {}", path, name,
            shapeText(view.shape));
     if (count >= 0 && view.shape[0] != count)
-      fail("{}: tensor \"{}\": expected {} steps, as \"{}\" has, found {}", path, name, count, first,
-           view.shape[0]);
+      fail("{}: tensor \"{}\": expected {} steps, as \"{}\" has, found {}", path, name, count,
+           first, view.shape[0]);
     count = view.shape[0];
     first = name;
   }

@@ -30,9 +30,12 @@ template <typename T> Tensor scalar(DataType type, T value) {
 
 /// What a step takes that is no data.
 std::map<std::string, double> named(const Hyperparameters &values) {
-  return {{"learning_rate", values.learningRate}, {"weight_decay", values.weightDecay},
-          {"beta1", values.beta1},                {"beta2", values.beta2},
-          {"epsilon", values.epsilon},            {"max_grad_norm", values.maxGradNorm}};
+  return {{"learning_rate", values.learningRate},
+          {"weight_decay", values.weightDecay},
+          {"beta1", values.beta1},
+          {"beta2", values.beta2},
+          {"epsilon", values.epsilon},
+          {"max_grad_norm", values.maxGradNorm}};
 }
 
 /// Copies the small files beside the weights: config, tokenizer.
@@ -85,8 +88,8 @@ void Trainer::resume(const std::string &folder) {
   const TensorView *steps = find(kStep, DataType::I64, {});
   std::vector<const TensorView *> found;
   for (size_t i = 0; i < description.states.size(); ++i)
-    found.push_back(find(description.states[i].name, state.tensor(i).dtype(),
-                         state.tensor(i).shape()));
+    found.push_back(
+        find(description.states[i].name, state.tensor(i).dtype(), state.tensor(i).shape()));
   std::memcpy(&count, steps->data, sizeof(count));
   for (size_t i = 0; i < found.size(); ++i)
     std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);

@@ -43,8 +43,8 @@ public:
   int64_t steps() const { return count; }
 
   /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have,
-  /// what belongs to them (config and tokenizer), and training.safetensors, from which `resume` goes
-  /// on: each whole or not at all. Throws Error when it cannot be written.
+  /// what belongs to them (config and tokenizer), and training.safetensors, from which `resume`
+  /// goes on: each whole or not at all. Throws Error when it cannot be written.
   void save(const std::string &folder) const;
 
   /// The inputs that a step takes from data.

@@ -85,9 +85,7 @@ private:
   }
 
   /// The first column of a query head of the task's.
-  Value columnOf(Value head) {
-    return b.mul(b.add(b.mul(kvHead, group), head), headDim);
-  }
+  Value columnOf(Value head) { return b.mul(b.add(b.mul(kvHead, group), head), headDim); }
 
   void sweep(function_ref<void(Value d, int64_t lanes)> body) {
     for (int64_t d = 0; d < headDim; d += b.lanes())
@@ -137,7 +135,8 @@ private:
     b.forEach(b.index(0), count, 1, [&](Value row) {
       sweep([&](Value d, int64_t lanes) {
         SmallVector<Value> to = {b.add(from, row), b.add(kvColumn, d)};
-        Value dk = b.loadVector(dkeys, {row, d}, lanes), dv = b.loadVector(dvalues, {row, d}, lanes);
+        Value dk = b.loadVector(dkeys, {row, d}, lanes),
+              dv = b.loadVector(dvalues, {row, d}, lanes);
         b.storeVector(b.mulf(dk, b.splat(ln2)), op.getOuts()[1], to, lanes);
         b.storeVector(dv, op.getOuts()[2], to, lanes);
       });
@@ -207,8 +206,8 @@ private:
   }
   Values zeros() { return Values(tileRows * vectors, b.splat(0)); }
 
-  /// Scores, to the probabilities' place, and products of dresult and values, to dS's, of the panels
-  /// of which a row of the tile may see some.
+  /// Scores, to the probabilities' place, and products of dresult and values, to dS's, of the
+  /// panels of which a row of the tile may see some.
   void emitScores(const Block &block, Value row) {
     Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
     Value visible = b.max(b.index(0), b.notNegative(b.sub(endOfKeys(lastRow), block.key)));

@@ -12,8 +12,9 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::forEachColumns(Emit &b, const Work &work, Value amount, int64_t width,
-                                 function_ref<void(Value column, int64_t vectors, int64_t last)> emit) {
+void transformer::forEachColumns(
+    Emit &b, const Work &work, Value amount, int64_t width,
+    function_ref<void(Value column, int64_t vectors, int64_t last)> emit) {
   int64_t lanes = b.lanes(), block = columnVectors * lanes, whole = width / block;
   auto rest = width % block;
   b.parallel(work, amount, b.index(whole + (rest ? 1 : 0)), [&](Value task) {
@@ -28,8 +29,8 @@ void transformer::forEachColumns(Emit &b, const Work &work, Value amount, int64_
     else if (!whole)
       part(rest);
     else
-      b.ifElse(b.lt(task, b.index(whole)), {}, [&] { return part(block); },
-               [&] { return part(rest); });
+      b.ifElse(
+          b.lt(task, b.index(whole)), {}, [&] { return part(block); }, [&] { return part(rest); });
   });
 }
 
@@ -41,14 +42,13 @@ void transformer::emitNest(Emit &b, kernel::SumRowsOp op) {
       [&](Value first, int64_t vectors, int64_t last) {
         auto lanesOf = [&](int64_t i) { return i + 1 == vectors ? last : b.lanes(); };
         auto columnOf = [&](int64_t i) { return b.add(first, i * b.lanes()); };
-        Values sums = b.loop(b.index(0), rows, 1, Values(vectors, b.splat(0)),
-                             [&](Value row, ValueRange before) {
-                               Values next;
-                               for (auto [i, sum] : llvm::enumerate(before))
-                                 next.push_back(b.addf(
-                                     sum, b.loadVector(x, {row, columnOf(i)}, lanesOf(i))));
-                               return next;
-                             });
+        Values sums = b.loop(
+            b.index(0), rows, 1, Values(vectors, b.splat(0)), [&](Value row, ValueRange before) {
+              Values next;
+              for (auto [i, sum] : llvm::enumerate(before))
+                next.push_back(b.addf(sum, b.loadVector(x, {row, columnOf(i)}, lanesOf(i))));
+              return next;
+            });
         for (auto [i, sum] : llvm::enumerate(sums))
           b.storeVector(sum, result, columnOf(i), lanesOf(i));
       });
@@ -64,31 +64,30 @@ void transformer::emitNest(Emit &b, kernel::EmbeddingGradientOp op) {
                auto [lower, upper] = taskRange(b, task, size, rows);
                b.forEach(lower, upper, 1, [&](Value row) { zeroRow(b, width, table, row); });
              });
-  forEachColumns(
-      b, rowWork("embedding_gradient", "tokens", width, 3), tokens, width,
-      [&](Value first, int64_t vectors, int64_t last) {
-        b.forEach(b.index(0), tokens, 1, [&](Value token) {
-          Value id = b.load(ids, token);
-          auto addRow = [&] {
-            Value row = arith::IndexCastOp::create(b, b.getIndexType(), id);
-            for (int64_t i = 0; i < vectors; ++i) {
-              int64_t lanes = i + 1 == vectors ? last : b.lanes();
-              Value column = b.add(first, i * b.lanes());
-              Value x = b.loadVector(dy, {token, column}, lanes);
-              if (scale != 1)
-                x = b.mulf(x, b.splat(scale));
-              b.storeVector(b.addf(b.loadVector(table, {row, column}, lanes), x), table,
-                            {row, column}, lanes);
-            }
-          };
-          if (auto padding = op.getPaddingIndex()) {
-            Value none = arith::ConstantIntOp::create(b, *padding, 64);
-            b.ifThen(b.compare(arith::CmpIPredicate::ne, id, none), addRow);
-          } else {
-            addRow();
-          }
-        });
-      });
+  forEachColumns(b, rowWork("embedding_gradient", "tokens", width, 3), tokens, width,
+                 [&](Value first, int64_t vectors, int64_t last) {
+                   b.forEach(b.index(0), tokens, 1, [&](Value token) {
+                     Value id = b.load(ids, token);
+                     auto addRow = [&] {
+                       Value row = arith::IndexCastOp::create(b, b.getIndexType(), id);
+                       for (int64_t i = 0; i < vectors; ++i) {
+                         int64_t lanes = i + 1 == vectors ? last : b.lanes();
+                         Value column = b.add(first, i * b.lanes());
+                         Value x = b.loadVector(dy, {token, column}, lanes);
+                         if (scale != 1)
+                           x = b.mulf(x, b.splat(scale));
+                         b.storeVector(b.addf(b.loadVector(table, {row, column}, lanes), x), table,
+                                       {row, column}, lanes);
+                       }
+                     };
+                     if (auto padding = op.getPaddingIndex()) {
+                       Value none = arith::ConstantIntOp::create(b, *padding, 64);
+                       b.ifThen(b.compare(arith::CmpIPredicate::ne, id, none), addRow);
+                     } else {
+                       addRow();
+                     }
+                   });
+                 });
 }
 
 void transformer::emitNest(Emit &b, kernel::SumSquaresOp op) {
@@ -96,17 +95,18 @@ void transformer::emitNest(Emit &b, kernel::SumSquaresOp op) {
   auto type = cast<MemRefType>(x.getType());
   int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
   Value rows = b.dim(sums, 0);
-  b.parallel(rowWork("sum_squares", "rows", width, 1), rows, b.ceilDiv(rows, size), [&](Value task) {
-    auto [lower, upper] = taskRange(b, task, size, rows);
-    b.forEach(lower, upper, 1, [&](Value row) {
-      Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
-        SmallVector<Value> at = {row, column};
-        Value v = b.loadVector(x, ArrayRef(at).take_back(type.getRank()), lanes);
-        return emitFma(b, v, v, accumulator);
-      });
-      b.store(sum, sums, row);
-    });
-  });
+  b.parallel(rowWork("sum_squares", "rows", width, 1), rows, b.ceilDiv(rows, size),
+             [&](Value task) {
+               auto [lower, upper] = taskRange(b, task, size, rows);
+               b.forEach(lower, upper, 1, [&](Value row) {
+                 Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
+                   SmallVector<Value> at = {row, column};
+                   Value v = b.loadVector(x, ArrayRef(at).take_back(type.getRank()), lanes);
+                   return emitFma(b, v, v, accumulator);
+                 });
+                 b.store(sum, sums, row);
+               });
+             });
   Value none = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
   Value sum = b.loop(b.index(0), rows, 1, none, [&](Value row, ValueRange before) {
     Value of = arith::ExtFOp::create(b, b.getF64Type(), b.load(sums, row));

@@ -37,7 +37,8 @@ public:
   }
   /// How many count, at least 1, as f64.
   Value count() {
-    Value one = arith::ConstantIntOp::create(b, 1, 64), none = arith::ConstantIntOp::create(b, 0, 64);
+    Value one = arith::ConstantIntOp::create(b, 1, 64),
+          none = arith::ConstantIntOp::create(b, 0, 64);
     Value all = b.loop(b.index(0), b.dim(labels, 0), 1, none, [&](Value row, ValueRange sum) {
       return Values{b.add(sum[0], b.select(counts(row), one, none))};
     })[0];

@@ -34,10 +34,9 @@ public:
                              [&](Value index) { emitPart(row, index); });
                  });
                });
-    forEachColumns(b, rowWork(label + " gamma", "tokens", width, 2, gamma), rows, part,
-                   [&](Value first, int64_t vectors, int64_t last) {
-                     emitColumns(first, vectors, last);
-                   });
+    forEachColumns(
+        b, rowWork(label + " gamma", "tokens", width, 2, gamma), rows, part,
+        [&](Value first, int64_t vectors, int64_t last) { emitColumns(first, vectors, last); });
   }
 
 private:
@@ -61,7 +60,9 @@ private:
       Value sum = sumOf([&](Value column, int64_t lanes) { return load(x, column, lanes); });
       mean = b.broadcast(b.divf(sum, count));
     }
-    auto centred = [&](Value column, int64_t lanes) { return b.subf(load(x, column, lanes), mean); };
+    auto centred = [&](Value column, int64_t lanes) {
+      return b.subf(load(x, column, lanes), mean);
+    };
     Value squares = sumOf([&](Value column, int64_t lanes) {
       Value d = centred(column, lanes);
       return b.mulf(d, d);
@@ -91,8 +92,8 @@ private:
     }
     share = b.broadcast(share);
     sweepRow(b, part, {}, [&](Value column, int64_t lanes, Value) {
-      Value d = b.subf(b.subf(weighted(column, lanes), meanG),
-                       b.mulf(normalized(column, lanes), share));
+      Value d =
+          b.subf(b.subf(weighted(column, lanes), meanG), b.mulf(normalized(column, lanes), share));
       b.storeVector(b.mulf(d, inverse), dx, {row, b.add(first, column)}, lanes);
       return Value();
     });

@@ -19,9 +19,8 @@ class WeightGradient {
 public:
   WeightGradient(Emit &b, cpu::WeightGradientOp op)
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
-        panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)),
-        height(rowWidth(strips)), width(rowWidth(panels)), vectors(width / b.lanes()),
-        tokens(b.dim(x, 0)) {}
+        panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
+        width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)) {}
 
   void emit() {
     constexpr int64_t together = 8; // strips: neighbours share the lines of a row
@@ -105,8 +104,8 @@ private:
   }
 
   void emitTile(Value strip, Value panel, int64_t there) {
-    Values sums = b.unrolledLoop(
-        tokens, Values(there * vectors, b.splat(0)), [&](Value token, Values &sums) {
+    Values sums =
+        b.unrolledLoop(tokens, Values(there * vectors, b.splat(0)), [&](Value token, Values &sums) {
           Values row;
           for (int64_t j = 0; j < vectors; ++j)
             row.push_back(b.loadVector(panels, {panel, token, b.index(j * b.lanes())}));
