@@ -84,7 +84,7 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
     return verifyAttrKind(op, attribute, range && range.size() == 2 && range[0] < range[1],
                           "array<i64: low, high> with low < high");
   }
-  if (name == attr::maxLength)
+  if (name == attr::maxLength || name == attr::ignored)
     return verifyAttrKind(op, attribute, isa<IntegerAttr>(value), "an integer");
   if (name == attr::dims)
     return verifyAttrKind(op, attribute,

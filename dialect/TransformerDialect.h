@@ -39,6 +39,7 @@ inline constexpr llvm::StringLiteral entry = "transformer.entry";
 inline constexpr llvm::StringLiteral name = "transformer.name";
 inline constexpr llvm::StringLiteral defaultValue = "transformer.default";
 inline constexpr llvm::StringLiteral range = "transformer.range";
+inline constexpr llvm::StringLiteral ignored = "transformer.ignored"; // allowed outside of it
 inline constexpr llvm::StringLiteral maxLength = "transformer.max_length";
 inline constexpr llvm::StringLiteral dims = "transformer.dims";
 inline constexpr llvm::StringLiteral below = "transformer.below";

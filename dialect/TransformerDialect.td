@@ -24,7 +24,7 @@ def Transformer_Dialect : Dialect {
     Their arguments and results carry `transformer.name` (Hugging Face's
     `forward()` and output names); arguments may carry `transformer.default`
     (how a missing input is made), `transformer.range` (`array<i64: low, high>`,
-    every value in `[low, high)`), `transformer.max_length` and, like results,
+    every value in `[low, high)` or `transformer.ignored`), `transformer.max_length` and, like results,
     `transformer.dims` (names of the dynamic dimensions; `["batch", "sequence"]`
     if absent). `transformer.below = "capacity"` bounds every value of an input by a
     size of that name. An argument with `transformer.state = "name"` is kept from

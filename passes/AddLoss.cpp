@@ -72,7 +72,8 @@ private:
       if (Attribute dims = loss.getArgAttr(mask.getArgNumber(), attr::dims))
         ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
     int64_t classes = widthOf(scores.getX());
-    ofLabels.push_back(b.getNamedAttr(attr::range, b.getDenseI64ArrayAttr({kIgnored, classes})));
+    ofLabels.push_back(b.getNamedAttr(attr::range, b.getDenseI64ArrayAttr({0, classes})));
+    ofLabels.push_back(b.getNamedAttr(attr::ignored, b.getI64IntegerAttr(kIgnored)));
     unsigned index = loss.getNumArguments();
     if (failed(loss.insertArgument(index, packed.getMask().getType(), b.getDictionaryAttr(ofLabels),
                                    loss.getLoc())))

@@ -138,6 +138,8 @@ json::Object mlir::transformer::describeEntry(func::FuncOp entry, unsigned first
       value["range"] = json::Array(range.asArrayRef());
     if (auto below = entry.getArgAttrOfType<StringAttr>(i, attr::below))
       value["below"] = below.getValue();
+    if (auto ignored = entry.getArgAttrOfType<IntegerAttr>(i, attr::ignored))
+      value["ignored"] = ignored.getInt();
     if (auto length = entry.getArgAttrOfType<IntegerAttr>(i, attr::maxLength))
       value["max_length"] = length.getInt();
     if (auto init = entry.getArgAttrOfType<DefaultAttr>(i, attr::defaultValue))

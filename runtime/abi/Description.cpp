@@ -193,6 +193,8 @@ InputInfo parseInput(const Field &field) {
       field["range"].fail("expected [low, high], found {}", shapeText(range));
     result.range = ValueRange{range[0], range[1]};
   }
+  if (field.has("ignored"))
+    result.ignored = field["ignored"].integer();
   if (field.has("max_length"))
     result.maxLength = field["max_length"].size();
   if (field.has("default"))

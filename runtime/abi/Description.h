@@ -69,6 +69,7 @@ struct InputInfo {
   DataType dtype = DataType::I64;
   std::vector<Dimension> shape; // rank at most TR_MAX_RANK
   std::optional<ValueRange> range;
+  std::optional<int64_t> ignored; // a value outside of the range that is allowed
   std::string below; // the size that bounds every value, which is 0 or more; empty: none
   std::optional<int64_t> maxLength; // of the last dimension
   std::optional<DefaultInfo> defaultValue;

@@ -75,15 +75,20 @@ void info(const Session &session, bool json) {
                     description.parameters.size(), elements, double(bytes) / 0x1p20);
   text += formatted("prepared   {} tensors, {:.1f} MiB\n", description.prepared.size(),
                     double(preparedBytes) / 0x1p20);
-  for (const StateInfo &state : description.states)
-    text += formatted("state      {}: {} {}\n", state.name, lowerName(state.dtype),
-                      dimensions(state.shape));
+  if (description.mode == "train")
+    text += formatted("state      {} tensors: weights and what the optimizer keeps of each\n",
+                      description.states.size());
+  else
+    for (const StateInfo &state : description.states)
+      text += formatted("state      {}: {} {}\n", state.name, lowerName(state.dtype),
+                        dimensions(state.shape));
   for (const EntryInfo &entry : description.entries) {
     text += formatted("entry      {} (function {})\n", entry.name, entry.function);
     for (const InputInfo &input : entry.inputs)
       text += inputLine(input);
-    for (size_t state : entry.states)
-      text += formatted("    keeps {}\n", description.states[state].name);
+    if (description.mode != "train")
+      for (size_t state : entry.states)
+        text += formatted("    keeps {}\n", description.states[state].name);
     for (const OutputInfo &output : entry.outputs)
       text += formatted("    out  {}: {} {}\n", output.name, lowerName(output.dtype),
                         dimensions(output.shape));

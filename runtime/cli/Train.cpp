@@ -73,6 +73,8 @@ void train(const Session &session, const TrainOptions &options) {
   int64_t last = options.steps.value_or(data.steps());
   if (last > data.steps())
     fail("--steps {}: {} has {}", last, options.data, data.steps());
+  if (!options.save.empty())
+    Trainer::makeFolder(options.save);
   Progress progress(options.log, trainer.steps(), last);
   while (trainer.steps() < last) {
     StepResult result = trainer.step(data.inputs(trainer.steps()), options.hyperparameters);

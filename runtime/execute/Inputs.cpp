@@ -272,9 +272,10 @@ private:
       values = widened.data();
     }
     for (int64_t i = 0; i < tensor.count(); ++i)
-      if (values[i] < range.low || values[i] >= range.high)
-        fail("{}: value {} at {} is out of range [{}, {}){}", input.name, values[i],
+      if ((values[i] < range.low || values[i] >= range.high) && values[i] != input.ignored)
+        fail("{}: value {} at {} is out of range [{}, {}){}{}", input.name, values[i],
              position(tensor, i), range.low, range.high,
+             input.ignored ? formatted(" and not {}", *input.ignored) : "",
              given.count(input.name) ? "" : " (made by default)");
   }
 

@@ -141,11 +141,16 @@ void Trainer::saveWeights(const std::string &path) const {
   writeSafetensors(path, std::move(all), /*isDurable=*/true);
 }
 
-void Trainer::save(const std::string &folder) const {
+void Trainer::makeFolder(const std::string &folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   if (problem)
-    fail("{}: {}", folder, problem.message());
+    fail("{}: cannot make the folder: {}", folder, problem.message());
+  AtomicFile probe(folder + "/" + kTraining); // of which nothing remains
+}
+
+void Trainer::save(const std::string &folder) const {
+  makeFolder(folder);
   Tensor steps = scalar<int64_t>(DataType::I64, count);
   std::vector<NamedTensor> all = {{kStep, steps}};
   for (const auto &[name, tensor] : state.tensors())

@@ -42,6 +42,9 @@ public:
   /// How many steps there were, those before `resume` included.
   int64_t steps() const { return count; }
 
+  /// Makes `folder`, so that a place that cannot be written is known before the work. Throws Error.
+  static void makeFolder(const std::string &folder);
+
   /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have,
   /// what belongs to them (config and tokenizer), and training.safetensors, from which `resume`
   /// goes on: each whole or not at all. Throws Error when it cannot be written.

@@ -15,6 +15,7 @@ from pathlib import Path
 import bad_compile
 import bad_module
 import bad_packed
+import bad_train
 import bad_use
 import numpy as np
 from bad_suite import Arrays, Suite, unwritable
@@ -225,6 +226,7 @@ CHECKS = (
     *bad_packed.CHECKS,
     *bad_module.CHECKS,
     *bad_use.CHECKS,
+    *bad_train.CHECKS,
 )
 
 

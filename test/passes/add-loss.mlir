@@ -15,7 +15,7 @@ transformer.parameter @e : tensor<9x8xf32>
 
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME: %[[IDS:[^:]*]]: tensor<?x?xi64>, %[[MASK:[^:]*]]: tensor<?x?xi64> {transformer.dims = ["batch", "here"]},
-// CHECK-SAME: %[[L:[^:]*]]: tensor<?x?xi64> {transformer.dims = ["batch", "here"], transformer.name = "labels", transformer.range = array<i64: -100, 9>}) -> (tensor<f32> {transformer.name = "loss"})
+// CHECK-SAME: %[[L:[^:]*]]: tensor<?x?xi64> {transformer.dims = ["batch", "here"], transformer.ignored = -100 : i64, transformer.name = "labels", transformer.range = array<i64: 0, 9>}) -> (tensor<f32> {transformer.name = "loss"})
 // CHECK: %[[ROWS:.*]] = transformer.linear
 // CHECK: %[[P:.*]], %{{.*}} = transformer.pack_tokens(%[[L]]) mask(%[[MASK]])
 // CHECK: %[[LOSS:.*]] = transformer.cross_entropy %[[ROWS]], %[[P]]

@@ -1,0 +1,43 @@
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=x86-64-v3 --transformer-cpu-pack-linear | FileCheck %s --check-prefix=CPU
+
+// A product over the tokens; on a CPU with strips of the tile's six rows and panels of its sixteen columns.
+// CHECK-LABEL: @weight(
+// CHECK-SAME: %[[X:.*]]: tensor<?x20xf32>, %[[DY:.*]]: tensor<?x30xf32>
+// CHECK: linalg.matmul {{.*}} ins(%[[DY]], %[[X]] : tensor<?x30xf32>, tensor<?x20xf32>) outs(%{{.*}} : tensor<30x20xf32>)
+// CHECK: linalg.matmul {{.*}} ins(%[[X]], %[[DY]] : tensor<?x20xf32>, tensor<?x30xf32>) outs(%{{.*}} : tensor<20x30xf32>)
+// CPU-LABEL: @weight(
+// CPU-NOT: linalg.matmul
+// CPU: transformer_cpu.weight_gradient ins(%{{.*}}, %{{.*}}) outs({{.*}}) : (tensor<?x30xf32>, tensor<?x20xf32>, tensor<30x20xf32>, tensor<5x?x6xf32>, tensor<2x?x16xf32>)
+// CPU: transformer_cpu.weight_gradient ins(%{{.*}}, %{{.*}}) outs({{.*}}) : (tensor<?x20xf32>, tensor<?x30xf32>, tensor<20x30xf32>, tensor<4x?x6xf32>, tensor<2x?x16xf32>)
+func.func @weight(%x: tensor<?x20xf32>, %dy: tensor<?x30xf32>) -> (tensor<30x20xf32>, tensor<20x30xf32>) {
+  %0 = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x20xf32>, tensor<?x30xf32> -> tensor<30x20xf32>
+  %1 = transformer.linear_weight_gradient %x, %dy in_out : tensor<?x20xf32>, tensor<?x30xf32> -> tensor<20x30xf32>
+  return %0, %1 : tensor<30x20xf32>, tensor<20x30xf32>
+}
+
+// CHECK-LABEL: @rows(
+// CHECK: transformer_kernel.sum_rows ins(%{{.*}}) outs(%{{.*}}) : (tensor<?x20xf32>, tensor<20xf32>) -> tensor<20xf32>
+// CHECK: transformer_kernel.norm_gradient {{.*}} : (tensor<?x20xf32>, tensor<20xf32>, tensor<?x20xf32>, tensor<?x20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<?x2xf32>)
+// CHECK: transformer_kernel.norm_gradient {{.*}} {rms} : (tensor<?x20xf32>, tensor<5xf32>, tensor<?x20xf32>, tensor<?x20xf32>, tensor<5xf32>, tensor<?x8xf32>)
+// CHECK: transformer_kernel.rotary_embedding {{.*}} {inverse, num_heads = 5 : i64}
+func.func @rows(%x: tensor<?x20xf32>, %dy: tensor<?x20xf32>, %gamma: tensor<20xf32>, %part: tensor<5xf32>, %table: tensor<?x4xf32>)
+    -> (tensor<20xf32>, tensor<?x20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<?x20xf32>, tensor<5xf32>, tensor<?x20xf32>) {
+  %0 = transformer.sum_rows %dy : tensor<?x20xf32> -> tensor<20xf32>
+  %1:3 = transformer.layer_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-5> : tensor<?x20xf32>, tensor<20xf32>
+  %2:2 = transformer.rms_norm_gradient %x, %part, %dy norm<eps = 1.0e-5> {num_heads = 4 : i64} : tensor<?x20xf32>, tensor<5xf32>
+  %3 = transformer.rotary_embedding_gradient %dy, %table {num_heads = 5 : i64} : tensor<?x20xf32>, tensor<?x4xf32>
+  return %0, %1#0, %1#1, %1#2, %2#0, %2#1, %3 : tensor<20xf32>, tensor<?x20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<?x20xf32>, tensor<5xf32>, tensor<?x20xf32>
+}
+
+// Coefficients in double precision, then one op on all elements, in place of what it updates.
+// CHECK-LABEL: @update(
+// CHECK-SAME: %[[P:[^:]*]]: tensor<4x8xf32>, %[[M:[^:]*]]: tensor<4x8xf32>, %[[V:[^:]*]]: tensor<4x8xf32>, %[[G:[^:]*]]: tensor<4x8xf32>
+// CHECK: math.powf %{{.*}} : f64
+// CHECK: arith.truncf %{{.*}} : f64 to f32
+// CHECK: linalg.generic {{.*}} ins(%[[G]], {{.*}} : tensor<4x8xf32>, f32, f32, f32, f32, f32, f32, f32, f32, f32) outs(%[[P]], %[[M]], %[[V]] :
+func.func @update(%p: tensor<4x8xf32>, %m: tensor<4x8xf32>, %v: tensor<4x8xf32>, %g: tensor<4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %r: tensor<f64>)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0:3 = transformer.adamw_update %p, %m, %v, %g, %scale step %t rate %r betas(%r, %r) epsilon %r decay %r : tensor<4x8xf32>
+  return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
