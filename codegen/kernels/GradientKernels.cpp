@@ -82,7 +82,7 @@ LogicalResult EmbeddingGradientOp::verify() {
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (failed(verifyKernel(*this, 3)))
+  if (failed(verifyKernel(*this, getPositionBias() ? 5 : 3)))
     return failure();
   FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
   FailureOr<int64_t> keys = verifyRows(*this, "k", getK());
@@ -103,5 +103,14 @@ LogicalResult AttentionGradientOp::verify() {
   for (Value offsets : {getCuQueries(), getCuKeys()})
     if (failed(verifyBuffer(*this, "offsets", offsets, index(*this), {kAny})))
       return failure();
+  if (failed(verifyBias(*this, getPositionBias(), heads)))
+    return failure();
+  if (Value bias = getPositionBias()) {
+    auto type = cast<ShapedType>(bias.getType());
+    int64_t positions = type.getRank() > 1 ? type.getDimSize(1) : 1;
+    if (failed(verifyBuffer(*this, "dposition_bias", getOuts()[3], f32(*this), type.getShape())) ||
+        failed(verifyBuffer(*this, "scratch", getOuts()[4], f32(*this), {kAny, heads, positions})))
+      return failure();
+  }
   return verifyBuffer(*this, "log_sum_exp", getLogSumExp(), f32(*this), {kAny, heads});
 }

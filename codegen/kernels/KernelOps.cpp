@@ -177,8 +177,7 @@ LogicalResult LayerNormOp::verify() {
   return success();
 }
 
-/// `[heads]` or `[heads, P]`, or none.
-static LogicalResult verifyBias(Operation *op, Value value, int64_t heads) {
+LogicalResult transformer::kernel::verifyBias(Operation *op, Value value, int64_t heads) {
   if (!value)
     return success();
   auto bias = cast<ShapedType>(value.getType());

@@ -22,6 +22,9 @@ LogicalResult verifyBuffer(Operation *op, const Twine &what, Value value, Type e
 /// Rows `[T, W]` of a width that is known.
 FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value);
 
+/// Attention's position_bias: `[heads]` or `[heads, P]`, or none.
+LogicalResult verifyBias(Operation *op, Value value, int64_t heads);
+
 LogicalResult verifyCount(Operation *op, StringRef what, size_t expected, size_t found);
 
 /// All operands are tensors or all are memrefs; results follow from that by the

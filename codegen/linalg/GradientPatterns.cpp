@@ -140,19 +140,36 @@ struct ConvertAttentionGradient : OpConversionPattern<AttentionGradientOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(AttentionGradientOp op, OneToNOpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
-    if (op->getNumResults() != 3 || op.getScaleFactor())
-      return op.emitOpError("with biases, relative scores or scale_factor has no kernel yet");
+    if (op.getQueryScores() || op.getKeyScores())
+      return op.emitOpError("with relative scores has no kernel yet");
     SequenceValues queries(adaptor.getQuerySequences()), keys(adaptor.getKeySequences());
     Value q = adaptor.getQ().front(), k = adaptor.getK().front(), v = adaptor.getV().front();
-    SmallVector<Value> outs, shapes = {q, k, v};
-    for (auto [result, like] : llvm::zip_equal(op->getResults(), shapes))
+    auto optional = [](ValueRange values) { return values.empty() ? Value() : values.front(); };
+    Value bias = optional(adaptor.getPositionBias());
+    SmallVector<Value> outs, shapes = {q, k, v, bias};
+    for (auto [result, like] : llvm::zip(op->getResults(), shapes))
       outs.push_back(emptyRows(rewriter, op.getLoc(), result, like));
-    rewriter.replaceOpWithNewOp<kernel::AttentionGradientOp>(
-        op, op->getResultTypes(), q, k, v, adaptor.getResult().front(),
-        adaptor.getLogSumExp().front(), adaptor.getDresult().front(), queries.cu, keys.cu, outs,
-        op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
-        op.getOptions());
+    if (bias)
+      outs.push_back(biasScratch(op, queries.cu, rewriter));
+    auto converted = kernel::AttentionGradientOp::create(
+        rewriter, op.getLoc(), ValueRange(outs).getTypes(), q, k, v, adaptor.getResult().front(),
+        adaptor.getLogSumExp().front(), adaptor.getDresult().front(), queries.cu, keys.cu,
+        optional(adaptor.getScaleFactor()), bias, outs, op.getNumHeadsAttr(),
+        rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getOptions());
+    rewriter.replaceOp(op, converted.getResults().take_front(op->getNumResults()));
     return success();
+  }
+
+private:
+  /// What each sequence adds to the gradient of position_bias: `[B, heads, P]`.
+  static Value biasScratch(AttentionGradientOp op, Value offsets, Rewriter &b) {
+    auto bias = cast<RankedTensorType>(op.getPositionBias().getType());
+    Value one = arith::ConstantIndexOp::create(b, op.getLoc(), 1);
+    Value batch = tensor::DimOp::create(b, op.getLoc(), offsets, 0);
+    batch = arith::SubIOp::create(b, op.getLoc(), batch, one);
+    SmallVector<int64_t> shape = {ShapedType::kDynamic, bias.getDimSize(0),
+                                  bias.getRank() > 1 ? bias.getDimSize(1) : 1};
+    return tensor::EmptyOp::create(b, op.getLoc(), shape, b.getF32Type(), batch);
   }
 };
 

@@ -8,6 +8,7 @@
 // the batch.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/AttentionNest.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Panels.h"
@@ -33,11 +34,14 @@ public:
         keyBlock(llvm::alignTo(blockRows, panelColumns)),
         keyRows(llvm::alignTo(keyBlock, tileRows)), pitch(llvm::alignTo(headDim, panelColumns)),
         window(op.getOptions().getWindow()), causal(op.getOptions().getCausal()),
-        scale(op.getScale().convertToDouble()) {}
+        bias(op.getPositionBias()) {}
 
   void emit() {
     Value cuQueries = op.getCuQueries(), cuKeys = op.getCuKeys();
     Value batch = b.sub(b.dim(cuQueries, 0), b.index(1));
+    scale = b.scalar(op.getScale().convertToDouble());
+    if (op.getScaleFactor())
+      scale = b.mulf(scale, op.getScaleFactor());
     auto [work, amounts] = attentionWork(
         b, {heads, kvHeads, headDim, causal, cuQueries != cuKeys, window, cuQueries, cuKeys});
     work.label += "_gradient";
@@ -47,7 +51,8 @@ public:
     }
     b.parallel(work, amounts, b.mul(batch, kvHeads), [&](Value task) {
       allocate();
-      Value sequence = b.div(task, kvHeads), next = b.add(sequence, 1);
+      sequence = b.div(task, kvHeads);
+      Value next = b.add(sequence, 1);
       kvHead = b.rem(task, b.index(kvHeads));
       queryRow = b.load(cuQueries, sequence);
       keyRow = b.load(cuKeys, sequence);
@@ -63,8 +68,14 @@ public:
           });
         });
       });
+      if (bias)
+        b.forEach(b.index(0), b.index(group), 1, [&](Value head) {
+          zeroRow(b, rowWidth(op.getOuts()[4]), op.getOuts()[4], {sequence, headOf(head)});
+        });
       b.forEach(b.index(0), keys, keyBlock, [&](Value first) { emitKeys(first); });
     });
+    if (bias)
+      sumBias(batch);
   }
 
 private:
@@ -82,10 +93,14 @@ private:
       *buffer = b.stackBuffer({queryBlock, keyRows + padding});
     for (Value *buffer : {&shifts, &deltas})
       *buffer = b.stackBuffer({queryBlock});
+    if (bias)
+      byDistance = b.stackBuffer({queryBlock + keyBlock});
   }
 
+  Value headOf(Value head) { return b.add(b.mul(kvHead, group), head); }
+
   /// The first column of a query head of the task's.
-  Value columnOf(Value head) { return b.mul(b.add(b.mul(kvHead, group), head), headDim); }
+  Value columnOf(Value head) { return b.mul(headOf(head), headDim); }
 
   void sweep(function_ref<void(Value d, int64_t lanes)> body) {
     for (int64_t d = 0; d < headDim; d += b.lanes())
@@ -95,16 +110,14 @@ private:
   void zero(Value buffer, Value row) { zeroRow(b, pitch, buffer, row); }
 
   /// What `row` sees are the keys from firstKey up to endOfKeys.
+  Value positionOf(Value row) { return shift ? b.add(row, shift) : row; }
   Value endOfKeys(Value row) {
-    Value position = shift ? b.add(row, shift) : row;
+    Value position = positionOf(row);
     if (causal)
       return b.add(position, 1);
     return window ? arith::MinSIOp::create(b, b.add(position, window), keys).getResult() : keys;
   }
-  Value firstKey(Value row) {
-    Value position = shift ? b.add(row, shift) : row;
-    return b.sub(position, b.index(window - 1));
-  }
+  Value firstKey(Value row) { return b.sub(positionOf(row), b.index(window - 1)); }
   Value below(Value a, Value c) { return b.compare(arith::CmpIPredicate::slt, a, c); }
 
   void emitKeys(Value first) {
@@ -159,7 +172,11 @@ private:
       b.store(b.scalar(0), deltas, row);
     });
     b.forEach(b.index(0), rows, tileRows, [&](Value row) { emitScores(block, row); });
+    if (bias)
+      zeroRow(b, queryBlock + keyBlock, byDistance, {});
     b.forEach(b.index(0), rows, 1, [&](Value row) { emitProbabilities(block, row); });
+    if (bias)
+      addBiasGradient(block);
     b.forEach(b.index(0), rows, tileRows, [&](Value row) { addQueryGradient(block, row); });
     b.forEach(b.index(0), block.keys, tileRows, [&](Value key) {
       addKeyGradient(rows, key, dscores, queryCopy, dkeys);
@@ -170,10 +187,10 @@ private:
   /// A query times scale log2(e), its dresult, and what its scores and dS are shifted by.
   void copyQuery(const Block &block, Value row) {
     Value from = b.add(queryRow, b.add(block.query, row)), column = columnOf(block.head);
-    Value delta = b.splat(0);
+    Value delta = b.splat(0), factor = b.broadcast(b.mulf(scale, b.scalar(log2e)));
     sweep([&](Value d, int64_t lanes) {
       SmallVector<Value> at = {from, b.add(column, d)};
-      Value x = b.mulf(b.loadVector(op.getQ(), at, lanes), b.splat(scale * log2e));
+      Value x = b.mulf(b.loadVector(op.getQ(), at, lanes), factor);
       Value dy = b.loadVector(op.getDresult(), at, lanes);
       b.storeVector(x, queryCopy, {row, d}, lanes);
       b.storeVector(dy, dresults, {row, d}, lanes);
@@ -183,8 +200,7 @@ private:
       for (Value buffer : {queryCopy, dresults})
         b.storeVector(b.splat(0), buffer, {row, b.index(d)});
     b.store(b.sumLanes(delta), deltas, row);
-    Value head = b.add(b.mul(kvHead, group), block.head);
-    Value logSumExp = b.load(op.getLogSumExp(), {from, head});
+    Value logSumExp = b.load(op.getLogSumExp(), {from, headOf(block.head)});
     b.store(b.mulf(logSumExp, b.scalar(log2e)), shifts, row);
   }
 
@@ -238,8 +254,14 @@ private:
     b.forEach(b.index(0), b.mul(block.panels, panelColumns), panelColumns, [&](Value column) {
       auto at = [&](int64_t j) { return SmallVector<Value>{row, b.add(column, j * b.lanes())}; };
       Values x;
-      for (int64_t j = 0; j < vectors; ++j)
-        x.push_back(b.subf(b.loadVector(probabilities, at(j)), shift));
+      for (int64_t j = 0; j < vectors; ++j) {
+        Value score = b.loadVector(probabilities, at(j));
+        if (bias) {
+          Value distance = b.add(b.sub(block.key, positionOf(query)), at(j)[1]);
+          score = addPositionBias(b, score, bias, headOf(block.head), distance);
+        }
+        x.push_back(b.subf(score, shift));
+      }
       Values p = emitExp2NonPositive(b, x);
       for (int64_t j = 0; j < vectors; ++j) {
         Value inside = b.lanesBelow(b.sub(limit, column), j * b.lanes());
@@ -250,8 +272,55 @@ private:
         Value none = b.splat(0);
         Value ds = b.mulf(p[j], b.subf(b.loadVector(dscores, at(j)), delta));
         b.storeVector(b.select(inside, p[j], none), probabilities, at(j));
-        b.storeVector(b.select(inside, ds, none), dscores, at(j));
+        ds = b.select(inside, ds, none);
+        b.storeVector(ds, dscores, at(j));
+        if (bias) {
+          Value to = b.sub(b.add(at(j)[1], queryBlock - 1), row);
+          b.storeVector(b.addf(b.loadVector(byDistance, to), ds), byDistance, to);
+        }
       }
+    });
+  }
+
+  /// What the block's dS add up to for each distance, to the sequence's share.
+  void addBiasGradient(const Block &block) {
+    Value first = b.sub(b.sub(block.key, positionOf(block.query)), b.index(queryBlock - 1));
+    Value shares = op.getOuts()[4], head = headOf(block.head);
+    int64_t reach = rowWidth(shares) / 2;
+    bool isSlope = cast<MemRefType>(bias.getType()).getRank() == 1;
+    b.forEach(b.index(0), b.index(queryBlock + keyBlock), 1, [&](Value i) {
+      Value distance = b.add(first, i), sum = b.load(byDistance, i), at = b.index(0);
+      if (isSlope) {
+        Value length = arith::MaxSIOp::create(b, distance, b.sub(b.index(0), distance));
+        length = arith::IndexCastOp::create(b, b.getI32Type(), length);
+        Value times = arith::SIToFPOp::create(b, b.getF32Type(), length);
+        sum = b.mulf(sum, arith::NegFOp::create(b, times));
+      } else {
+        at = arith::MaxSIOp::create(b, distance, b.index(-reach));
+        at = b.add(arith::MinSIOp::create(b, at, b.index(reach)), reach);
+      }
+      SmallVector<Value> to = {sequence, head, at};
+      b.store(b.addf(b.load(shares, to), sum), shares, to);
+    });
+  }
+
+  /// The sum of the sequences' shares, in their order.
+  void sumBias(Value batch) {
+    Value result = op.getOuts()[3], shares = op.getOuts()[4];
+    int64_t positions = rowWidth(shares);
+    bool isSlope = cast<MemRefType>(result.getType()).getRank() == 1;
+    Work work = rowWork("attention_gradient bias", "sequences", heads * positions, 1);
+    b.parallel(work, batch, b.index(heads), [&](Value head) {
+      sweepRow(b, positions, {}, [&](Value column, int64_t lanes, Value) {
+        Value sum = b.loop(b.index(0), batch, 1, b.splat(0), [&](Value i, ValueRange before) {
+          return Values{b.addf(before[0], b.loadVector(shares, {i, head, column}, lanes))};
+        })[0];
+        SmallVector<Value> to = {head};
+        if (!isSlope)
+          to.push_back(column);
+        b.storeVector(sum, result, to, lanes);
+        return Value();
+      });
     });
   }
 
@@ -262,7 +331,7 @@ private:
 
   /// dq += scale dS K.
   void addQueryGradient(const Block &block, Value row) {
-    Value keys = b.mul(block.panels, panelColumns), factor = b.splat(scale);
+    Value keys = b.mul(block.panels, panelColumns), factor = b.broadcast(scale);
     forColumns([&](int64_t first) {
       Values sums = addProducts(
           keys, zeros(),
@@ -312,11 +381,12 @@ private:
   int64_t heads, kvHeads, group, headDim, tileRows, vectors, panelColumns;
   int64_t queryBlock, keyBlock, keyRows, pitch, window;
   bool causal;
-  double scale;
-  Value queryRow, keyRow, queries, keys, kvHead, kvColumn;
+  Value bias, scale; // null: none; a scalar
+  Value sequence, queryRow, keyRow, queries, keys, kvHead, kvColumn;
   Value shift; // from a query to its position among the keys; null: 0
   Value keyPanels, valuePanels, keyCopy, dkeys, dvalues, queryCopy, dresults;
   Value probabilities, dscores, shifts, deltas;
+  Value byDistance; // sums of the block's dS
 };
 
 } // namespace

@@ -85,27 +85,29 @@ static Value clampToReach(Emit &b, Value distances, int32_t reach) {
   return arith::MinSIOp::create(b, distances, everywhere(b, reach));
 }
 
-Values AttentionNest::addBias(Values scores, Place &place, Tile &tile, Value firstKey) {
+Value transformer::addPositionBias(Emit &b, Value score, Value bias, Value head, Value distance) {
   constexpr double log2e = 1.4426950408889634; // scores are logarithms to the base of 2
   auto type = cast<MemRefType>(bias.getType());
+  Value lanes = b.add(everywhere(b, distance), steps(b));
+  if (type.getRank() == 1) { // a slope
+    Value length = arith::MaxSIOp::create(b, lanes, b.sub(everywhere(b, 0), lanes));
+    Value slope = b.mulf(b.load(bias, head), b.scalar(-log2e));
+    return emitFma(b, arith::SIToFPOp::create(b, b.vectorType(), length), b.broadcast(slope),
+                   score);
+  }
+  auto reach = static_cast<int32_t>(type.getDimSize(1) / 2);
+  lanes = clampToReach(b, lanes, reach);
+  Value values = vector::GatherOp::create(b, b.vectorType(), bias, ValueRange{head, b.index(reach)},
+                                          lanes, b.lanesBelow(b.lanes()), b.splat(0));
+  return emitFma(b, values, b.splat(log2e), score);
+}
+
+Values AttentionNest::addBias(Values scores, Place &place, Tile &tile, Value firstKey) {
   for (int64_t i = 0; i < tile.rows; ++i) {
-    // Distances from the query, a key a lane.
     Value distance = b.sub(firstKey, position(place, tile.row[i]));
     for (int64_t j = 0; j < vectors; ++j) {
-      Value lanes = b.add(everywhere(b, b.add(distance, j * b.lanes())), steps(b));
       Value &s = scores[i * vectors + j];
-      if (type.getRank() == 1) { // a slope
-        Value length = arith::MaxSIOp::create(b, lanes, b.sub(everywhere(b, 0), lanes));
-        Value slope = b.mulf(b.load(bias, place.head), b.scalar(-log2e));
-        s = emitFma(b, arith::SIToFPOp::create(b, b.vectorType(), length), b.broadcast(slope), s);
-        continue;
-      }
-      auto reach = static_cast<int32_t>(type.getDimSize(1) / 2);
-      lanes = clampToReach(b, lanes, reach);
-      Value values =
-          vector::GatherOp::create(b, b.vectorType(), bias, ValueRange{place.head, b.index(reach)},
-                                   lanes, b.lanesBelow(b.lanes()), b.splat(0));
-      s = emitFma(b, values, b.splat(log2e), s);
+      s = addPositionBias(b, s, bias, place.head, b.add(distance, j * b.lanes()));
     }
   }
   return scores;

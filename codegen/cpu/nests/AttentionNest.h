@@ -14,6 +14,10 @@ struct KeyPages {
   int64_t size;         // positions of a page
 };
 
+/// A vector of scores, in powers of two, plus position_bias: of keys from `distance` on from the
+/// query.
+Value addPositionBias(Emit &b, Value score, Value bias, Value head, Value distance);
+
 /// One attention op on its way to a loop nest: the sizes that the target and
 /// the widths fix, and the buffers.
 struct AttentionNest {
