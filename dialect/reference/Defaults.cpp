@@ -15,6 +15,7 @@ struct Input {
   SmallVector<std::string> dims; // a name for each dynamic dimension, "" for a static one
   DefaultAttr defaultValue;      // null: required
   DenseI64ArrayAttr range;       // null: any value
+  IntegerAttr ignored;           // allowed outside of it; null: nothing is
 };
 
 /// Sizes of the named dynamic dimensions.
@@ -29,6 +30,7 @@ static Input describe(func::FuncOp entry, unsigned index) {
   input.type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[index]);
   input.defaultValue = entry.getArgAttrOfType<DefaultAttr>(index, attr::defaultValue);
   input.range = entry.getArgAttrOfType<DenseI64ArrayAttr>(index, attr::range);
+  input.ignored = entry.getArgAttrOfType<IntegerAttr>(index, attr::ignored);
   SmallVector<StringRef> names = {"batch", "sequence"};
   if (auto dims = entry.getArgAttrOfType<ArrayAttr>(index, attr::dims)) {
     auto strings = dims.getAsValueRange<StringAttr>();
@@ -99,7 +101,8 @@ static LogicalResult check(const Input &input, const Tensor &value, Sizes &sizes
   }
   if (input.range && value.isInteger())
     for (int64_t element : value.integers())
-      if (element < input.range[0] || element >= input.range[1])
+      if ((element < input.range[0] || element >= input.range[1]) &&
+          !(input.ignored && input.ignored.getInt() == element))
         return fail("value " + Twine(element) + " is not in [" + Twine(input.range[0]) + ", " +
                     Twine(input.range[1]) + ")");
   return success();
