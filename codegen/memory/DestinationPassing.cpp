@@ -48,12 +48,16 @@ bool mlir::transformer::hasOneReader(Value value) {
   return readers.size() == 1;
 }
 
+bool mlir::transformer::isView(Operation *op) {
+  return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+             tensor::ExtractSliceOp>(op);
+}
+
 /// Whether no op updates the memory of `value`, however many read it.
 static bool isOnlyRead(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(
-            user))
+    if (isView(user))
       return isOnlyRead(user->getResult(0));
     if (auto call = dyn_cast<func::CallOp>(user))
       return llvm::none_of(llvm::seq(call.getNumResults()), [&](unsigned result) {

@@ -10,6 +10,9 @@ namespace mlir::transformer {
 /// Whether one op alone reads the elements of `value`; tensor.dim reads its shape.
 bool hasOneReader(Value value);
 
+/// Whether an op's result is its first operand's elements, or some of them, where they lie.
+bool isView(Operation *op);
+
 /// Makes the computation of what `use` reads write to `destination`, an argument of
 /// the same type: follows tied inits and reshapes up to where its memory is made and
 /// replaces that. Returns false, changing nothing, where this is not possible.

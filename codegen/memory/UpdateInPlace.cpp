@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-static bool isView(Operation *op) {
-  return isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-             tensor::ExtractSliceOp>(op);
-}
-
 /// The value whose memory `value` is written to, seen through what has a destination; `first` is
 /// the first op, in the function's order, that writes there.
 static Value memoryOf(Value value, Operation *&first) {

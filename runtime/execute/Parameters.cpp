@@ -114,16 +114,13 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena
                                                     : materialize(slot.index));
 }
 
-Tensor Parameters::copyOf(size_t index) const {
-  const ParameterInfo &parameter = module->description().parameters[index];
+void Parameters::copyTo(size_t index, Tensor &result) const {
   const TensorView &view = *bound[index].found.view;
-  Tensor result(parameter.dtype, parameter.shape);
-  if (view.dtype != parameter.dtype)
+  if (view.dtype != result.dtype())
     convertInParallel(view.dtype, view.data, result);
   else if (view.bytes)
     std::memcpy(result.data<char>(), view.data, view.bytes);
   releasePages(bound[index].found.file->hugePages(view));
-  return result;
 }
 
 void Parameters::bind(const ParameterInfo &parameter) {

@@ -31,9 +31,9 @@ public:
   const void *const *slots() const { return table.data(); }
   const Checkpoint &checkpoint() const { return weights; }
 
-  /// Parameter `index` of the description as the file holds it, in the parameter's type. The
-  /// file's pages are given back: they are read again where somebody still needs them.
-  Tensor copyOf(size_t index) const;
+  /// Copies parameter `index` of the description to `result`, of its type and shape. The file's
+  /// pages are given back: they are read again where somebody still needs them.
+  void copyTo(size_t index, Tensor &result) const;
 
   /// Throws Error when a file that is in use has been written to since it was opened.
   void checkUnchanged() const;

@@ -40,8 +40,9 @@ public:
   const Module &module() const { return *code; }
   const Checkpoint &weights() const { return parameters.checkpoint(); }
 
-  /// A parameter as the file holds it; `index` is the description's.
-  Tensor copyOfParameter(size_t index) const { return parameters.copyOf(index); }
+  /// Copies a parameter from the file to a tensor of its type and shape; `index` is the
+  /// description's.
+  void copyParameter(size_t index, Tensor &result) const { parameters.copyTo(index, result); }
 
   /// A line for the user on the file of packed weights; empty when there is nothing to say.
   const std::string &notice() const { return parameters.notice(); }

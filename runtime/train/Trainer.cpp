@@ -63,13 +63,12 @@ Trainer::Trainer(Program &program)
     : program(program), entry(trainingEntry(program.module())),
       state(program.module().description()) {
   const Description &description = program.module().description();
+  std::map<std::string, size_t> parameters;
   for (size_t i = 0; i < description.parameters.size(); ++i)
-    for (size_t index = 0; index < description.states.size(); ++index)
-      if (description.states[index].name == description.parameters[i].name) {
-        Tensor weight = program.copyOfParameter(i);
-        std::memcpy(state.tensor(index).data<char>(), weight.data<char>(),
-                    static_cast<size_t>(weight.bytes()));
-      }
+    parameters[description.parameters[i].name] = i;
+  for (size_t i = 0; i < description.states.size(); ++i)
+    if (auto found = parameters.find(description.states[i].name); found != parameters.end())
+      program.copyParameter(found->second, state.tensor(i));
 }
 
 void Trainer::resume(const std::string &folder) {

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,11 @@ def labels_for(config: dict, inputs: Arrays) -> np.ndarray:
     return labels
 
 
+def trained_names(model: "torch.nn.Module") -> set[str]:  # noqa: F821
+    """Parameters that are trained: the model's class knows what is frozen, which loading forgets."""
+    return {name for name, p in type(model)(model.config).named_parameters() if p.requires_grad}
+
+
 def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
     """The installed transformers' loss and gradients."""
     import torch
@@ -47,8 +53,7 @@ def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
     with exact():
         loss = model(**arguments, labels=torch.from_numpy(labels)).loss
         loss.backward()
-    made = type(model)(model.config)  # knows what is frozen, which loading forgets
-    trained = {name for name, p in made.named_parameters() if p.requires_grad}
+    trained = trained_names(model)
     found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}
     return {name: np.ascontiguousarray(t.detach().numpy(), np.float32) for name, t in {"loss": loss, **found}.items()}
 
@@ -84,6 +89,19 @@ def check(tool: Path, case: Path, live: bool, record: bool) -> str:
     return done.stdout.strip()
 
 
+def run_cases(kind: str, names: list[str], check_case: Callable[[Path], str]) -> int:
+    """A line a golden case, of what `check_case` says or raises, and the last line; the exit code."""
+    failed = 0
+    for name in names:
+        try:
+            print(f"PASS: {kind}/{name}: {check_case(HERE / name)}", flush=True)
+        except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
+            failed += 1
+            print(f"FAIL: {kind}/{name}: {str(error)[:400]}", flush=True)
+    print(f"{len(names) - failed} passed, {failed} failed")
+    return 1 if failed or not names else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", type=Path, required=True, help="transformer-model-gradients")
@@ -94,15 +112,10 @@ def main() -> int:
     asks = options.live or options.record
     found = sorted(HERE.glob("*/config.json" if asks else "*/gradients.safetensors"))
     names = [path.parent.name for path in found if not asks or path.parent.name.endswith(("-lm", "masked-lm"))]
-    failed = 0
-    for name in options.cases or names:
-        try:
-            print(f"PASS: gradients/{name}: {check(options.tool.resolve(), HERE / name, options.live, options.record)}")
-        except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
-            failed += 1
-            print(f"FAIL: gradients/{name}: {str(error)[:400]}")
-    print(f"{len(options.cases or names) - failed} passed, {failed} failed")
-    return 1 if failed or not (options.cases or names) else 0
+    tool = options.tool.resolve()
+    return run_cases(
+        "gradients", options.cases or names, lambda case: check(tool, case, options.live, options.record)
+    )
 
 
 if __name__ == "__main__":

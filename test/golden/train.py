@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
-from gradients import HERE, Arrays, labels_for
+from gradients import HERE, Arrays, labels_for, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
 
 STEPS, BATCHES, RATE, DECAY, CLIP = 100, 4, 2e-4, 0.01, 1.0
@@ -46,10 +46,9 @@ def curves(case: Path, data: Arrays, name: str) -> tuple[np.ndarray, np.ndarray,
 
     dtype = getattr(torch, name)
     model = load_model(case, dtype).eval()
-    made = type(model)(model.config)  # knows what is frozen, which loading forgets
-    frozen = {name for name, p in made.named_parameters() if not p.requires_grad}
+    names = trained_names(model)
     for name, p in model.named_parameters():
-        p.requires_grad_(name not in frozen)
+        p.requires_grad_(name in names)
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, weight_decay=DECAY)
     losses, norms = [], []
@@ -171,16 +170,8 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help="golden cases (default: those recorded)")
     options = parser.parse_args()
     cases = options.cases or [path.parent.name for path in sorted(HERE.glob("*/training.safetensors"))]
-    failed = 0
-    for name in cases:
-        try:
-            note = check(options.compile.resolve(), HERE / name, options.live, options.record)
-            print(f"PASS: train/{name}: {note}", flush=True)
-        except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
-            failed += 1
-            print(f"FAIL: train/{name}: {str(error)[:400]}", flush=True)
-    print(f"{len(cases) - failed} passed, {failed} failed")
-    return 1 if failed or not cases else 0
+    compiler = options.compile.resolve()
+    return run_cases("train", cases, lambda case: check(compiler, case, options.live, options.record))
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ private:
 
   void zero(Value buffer, Value row) { zeroRow(b, pitch, buffer, row); }
 
-  /// What `row` sees are the keys from firstKey up to endOfKeys.
   Value positionOf(Value row) { return shift ? b.add(row, shift) : row; }
+  /// What `row` sees are the keys from firstKey up to endOfKeys.
   Value endOfKeys(Value row) {
     Value position = positionOf(row);
     if (causal)
@@ -226,7 +226,7 @@ private:
   /// panels of which a row of the tile may see some.
   void emitScores(const Block &block, Value row) {
     Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
-    Value visible = b.max(b.index(0), b.notNegative(b.sub(endOfKeys(lastRow), block.key)));
+    Value visible = b.notNegative(b.sub(endOfKeys(lastRow), block.key));
     Value end = b.min(block.panels, b.ceilDiv(visible, panelColumns));
     b.forEach(b.index(0), end, 1, [&](Value panel) {
       auto products = [&](Value rows, Value panels, Value to) {
