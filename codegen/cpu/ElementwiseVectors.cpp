@@ -12,38 +12,37 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// Whether an operand is the same for all columns, or has them side by side.
-bool hasColumns(linalg::LinalgOp op, OpOperand &operand, bool &fits) {
-  auto type = dyn_cast<MemRefType>(operand.get().getType());
+/// Whether an operand has elements for each column; else it is the same for all.
+bool hasColumns(linalg::LinalgOp op, OpOperand &operand) {
+  return isa<MemRefType>(operand.get().getType()) &&
+         op.getMatchingIndexingMap(&operand).isFunctionOfDim(op.getNumLoops() - 1);
+}
+
+/// Whether an input is the same for all columns, or an operand has them side by side.
+bool fits(linalg::LinalgOp op, OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  unsigned last = op.getNumLoops() - 1;
   if (!map.isProjectedPermutation())
-    fits = false;
-  if (!type || !map.isFunctionOfDim(last)) {
-    fits &= isa<FloatType>(getElementTypeOrSelf(operand.get()));
     return false;
-  }
+  if (!hasColumns(op, operand))
+    return isa<FloatType>(getElementTypeOrSelf(operand.get())) && !op.isDpsInit(&operand);
+  auto type = cast<MemRefType>(operand.get().getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  fits &= map.getResults().back() == getAffineDimExpr(last, op.getContext()) &&
-          type.getElementType().isF32() && succeeded(type.getStridesAndOffset(strides, offset)) &&
-          strides.back() == 1;
-  return true;
+  return map.getResults().back() == getAffineDimExpr(op.getNumLoops() - 1, op.getContext()) &&
+         type.getElementType().isF32() && succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
 }
 
 bool isElementwise(linalg::LinalgOp op) {
   if (op.getNumLoops() == 0 || op.getNumParallelLoops() != op.getNumLoops() ||
       op->getNumRegions() != 1 || ShapedType::isDynamic(op.getStaticLoopRanges().back()))
     return false;
-  bool fits = true;
-  for (OpOperand &operand : op->getOpOperands())
-    if (!hasColumns(op, operand, fits) && op.isDpsInit(&operand))
-      return false;
   auto isOnF32 = [](Operation &inner) {
     return inner.hasTrait<OpTrait::ConstantLike>() ||
            (OpTrait::hasElementwiseMappableTraits(&inner) && inner.getNumRegions() == 0);
   };
-  return fits && llvm::all_of(op->getRegion(0).front().without_terminator(), isOnF32);
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) { return fits(op, operand); }) &&
+         llvm::all_of(op->getRegion(0).front().without_terminator(), isOnF32);
 }
 
 class Vectors {
@@ -92,9 +91,8 @@ private:
       BlockArgument inside = op.getMatchingBlockArgument(&operand);
       if (inside.use_empty())
         continue;
-      bool fits = true;
       Value value = operand.get();
-      if (hasColumns(op, operand, fits))
+      if (hasColumns(op, operand))
         value = b.loadVector(value, place(operand), count);
       else
         value = spread(isa<MemRefType>(value.getType()) ? b.load(value, place(operand)) : value);

@@ -20,6 +20,16 @@ using namespace mlir::transformer;
 
 namespace {
 
+/// Whether a product of m, n and k reads, or writes, an operand by these two of them.
+bool isBy(AffineMap map, AffineExpr first, AffineExpr second) {
+  return map == AffineMap::get(3, 0, {first, second}, map.getContext());
+}
+
+bool startsFromZeros(linalg::MatmulOp op) {
+  auto zeros = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  return zeros && matchPattern(zeros.getInputs()[0], m_PosZeroFloat());
+}
+
 /// The product of rows and a weight that `op` is; nothing if it is another one.
 std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
   auto isMatrix = [](Value value, bool dynamicRows) {
@@ -28,18 +38,13 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
            (dynamicRows || !type.isDynamicDim(0));
   };
   Value x = op.getInputs()[0], weight = op.getInputs()[1];
-  auto zeros = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
-  if (!isMatrix(x, true) || !isMatrix(weight, false) || !zeros ||
-      !matchPattern(zeros.getInputs()[0], m_PosZeroFloat()))
+  if (!isMatrix(x, true) || !isMatrix(weight, false) || !startsFromZeros(op))
     return std::nullopt;
   Builder b(op.getContext());
   AffineExpr m = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  auto is = [&](AffineMap map, AffineExpr first, AffineExpr second) {
-    return map == AffineMap::get(3, 0, {first, second}, b.getContext());
-  };
-  bool outIn = is(maps[1], n, k);
-  if (!is(maps[0], m, k) || !(outIn || is(maps[1], k, n)) || !is(maps[2], m, n))
+  bool outIn = isBy(maps[1], n, k);
+  if (!isBy(maps[0], m, k) || !(outIn || isBy(maps[1], k, n)) || !isBy(maps[2], m, n))
     return std::nullopt;
   LinearOperands operands{x, weight, outIn ? WeightLayout::OutIn : WeightLayout::InOut, {}, {}};
   if (auto narrow = weight.getDefiningOp<QuantizeWeightOp>()) {
@@ -297,15 +302,10 @@ private:
 bool isWeightGradient(linalg::MatmulOp op) {
   Builder b(op.getContext());
   AffineExpr m = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
-  auto is = [&](AffineMap map, AffineExpr first, AffineExpr second) {
-    return map == AffineMap::get(3, 0, {first, second}, b.getContext());
-  };
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  auto zeros = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  return is(maps[0], k, m) && is(maps[1], k, n) && is(maps[2], m, n) && type.hasStaticShape() &&
-         type.getElementType().isF32() && zeros &&
-         matchPattern(zeros.getInputs()[0], m_PosZeroFloat());
+  return isBy(maps[0], k, m) && isBy(maps[1], k, n) && isBy(maps[2], m, n) &&
+         type.hasStaticShape() && type.getElementType().isF32() && startsFromZeros(op);
 }
 
 void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::TargetAttr target) {

@@ -12,16 +12,15 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::forEachColumns(
-    Emit &b, const Work &work, Value amount, int64_t width,
-    function_ref<void(Value column, int64_t vectors, int64_t last)> emit) {
+void transformer::forEachColumns(Emit &b, const Work &work, Value amount, int64_t width,
+                                 function_ref<void(const ColumnBlock &block)> emit) {
   int64_t lanes = b.lanes(), block = columnVectors * lanes, whole = width / block;
   auto rest = width % block;
   b.parallel(work, amount, b.index(whole + (rest ? 1 : 0)), [&](Value task) {
     Value first = b.mul(task, block);
     auto part = [&](int64_t columns) {
       int64_t vectors = llvm::divideCeil(columns, lanes);
-      emit(first, vectors, columns - (vectors - 1) * lanes);
+      emit({b, first, vectors, columns - (vectors - 1) * lanes});
       return Values();
     };
     if (!rest)
@@ -34,23 +33,28 @@ void transformer::forEachColumns(
   });
 }
 
+Value transformer::sumElements(Emit &b, Value buffer) {
+  Value none = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
+  return b.loop(b.index(0), b.dim(buffer, 0), 1, none, [&](Value i, ValueRange before) {
+    Value element = arith::ExtFOp::create(b, b.getF64Type(), b.load(buffer, i));
+    return Values{b.addf(before[0], element)};
+  })[0];
+}
+
 void transformer::emitNest(Emit &b, kernel::SumRowsOp op) {
   Value x = op.getX(), result = op.getOuts()[0], rows = b.dim(x, 0);
   int64_t width = rowWidth(x);
   forEachColumns(
-      b, rowWork("sum_rows", "tokens", width, 1), rows, width,
-      [&](Value first, int64_t vectors, int64_t last) {
-        auto lanesOf = [&](int64_t i) { return i + 1 == vectors ? last : b.lanes(); };
-        auto columnOf = [&](int64_t i) { return b.add(first, i * b.lanes()); };
-        Values sums = b.loop(
-            b.index(0), rows, 1, Values(vectors, b.splat(0)), [&](Value row, ValueRange before) {
-              Values next;
-              for (auto [i, sum] : llvm::enumerate(before))
-                next.push_back(b.addf(sum, b.loadVector(x, {row, columnOf(i)}, lanesOf(i))));
-              return next;
-            });
+      b, rowWork("sum_rows", "tokens", width, 1), rows, width, [&](const ColumnBlock &block) {
+        Values zeros(block.vectors, b.splat(0));
+        Values sums = b.loop(b.index(0), rows, 1, zeros, [&](Value row, ValueRange before) {
+          Values next;
+          for (auto [i, sum] : llvm::enumerate(before))
+            next.push_back(b.addf(sum, b.loadVector(x, {row, block.column(i)}, block.lanes(i))));
+          return next;
+        });
         for (auto [i, sum] : llvm::enumerate(sums))
-          b.storeVector(sum, result, columnOf(i), lanesOf(i));
+          b.storeVector(sum, result, block.column(i), block.lanes(i));
       });
 }
 
@@ -65,14 +69,14 @@ void transformer::emitNest(Emit &b, kernel::EmbeddingGradientOp op) {
                b.forEach(lower, upper, 1, [&](Value row) { zeroRow(b, width, table, row); });
              });
   forEachColumns(b, rowWork("embedding_gradient", "tokens", width, 3), tokens, width,
-                 [&](Value first, int64_t vectors, int64_t last) {
+                 [&](const ColumnBlock &block) {
                    b.forEach(b.index(0), tokens, 1, [&](Value token) {
                      Value id = b.load(ids, token);
                      auto addRow = [&] {
                        Value row = arith::IndexCastOp::create(b, b.getIndexType(), id);
-                       for (int64_t i = 0; i < vectors; ++i) {
-                         int64_t lanes = i + 1 == vectors ? last : b.lanes();
-                         Value column = b.add(first, i * b.lanes());
+                       for (int64_t i = 0; i < block.vectors; ++i) {
+                         int64_t lanes = block.lanes(i);
+                         Value column = block.column(i);
                          Value x = b.loadVector(dy, {token, column}, lanes);
                          if (scale != 1)
                            x = b.mulf(x, b.splat(scale));
@@ -107,10 +111,6 @@ void transformer::emitNest(Emit &b, kernel::SumSquaresOp op) {
                  b.store(sum, sums, row);
                });
              });
-  Value none = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
-  Value sum = b.loop(b.index(0), rows, 1, none, [&](Value row, ValueRange before) {
-    Value of = arith::ExtFOp::create(b, b.getF64Type(), b.load(sums, row));
-    return Values{b.addf(before[0], of)};
-  })[0];
-  b.store(arith::TruncFOp::create(b, b.getF32Type(), sum), op.getOuts()[0], {});
+  Value sum = arith::TruncFOp::create(b, b.getF32Type(), sumElements(b, sums));
+  b.store(sum, op.getOuts()[0], {});
 }

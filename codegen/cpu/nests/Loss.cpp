@@ -1,4 +1,5 @@
 //===- Loss.cpp - labels, cross-entropy and its backward ------------------===//
+#include "codegen/cpu/nests/ColumnSums.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -99,12 +100,7 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
       b.store(of, losses, row);
     });
   });
-  Type f64 = b.getF64Type();
-  Value none = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
-  Value sum = b.loop(b.index(0), rows, 1, none, [&](Value row, ValueRange before) {
-    Value of = arith::ExtFOp::create(b, f64, b.load(losses, row));
-    return Values{b.addf(before[0], of)};
-  })[0];
+  Value sum = sumElements(b, losses);
   b.store(arith::TruncFOp::create(b, b.getF32Type(), b.divf(sum, labels.count())), loss, {});
 }
 

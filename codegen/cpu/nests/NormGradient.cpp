@@ -34,9 +34,8 @@ public:
                              [&](Value index) { emitPart(row, index); });
                  });
                });
-    forEachColumns(
-        b, rowWork(label + " gamma", "tokens", width, 2, gamma), rows, part,
-        [&](Value first, int64_t vectors, int64_t last) { emitColumns(first, vectors, last); });
+    forEachColumns(b, rowWork(label + " gamma", "tokens", width, 2, gamma), rows, part,
+                   [&](const ColumnBlock &block) { emitColumns(block); });
   }
 
 private:
@@ -99,18 +98,17 @@ private:
     });
   }
 
-  void emitColumns(Value first, int64_t vectors, int64_t last) {
-    auto lanesOf = [&](int64_t i) { return i + 1 == vectors ? last : b.lanes(); };
-    auto columnOf = [&](int64_t i) { return b.add(first, i * b.lanes()); };
+  void emitColumns(const ColumnBlock &block) {
+    int64_t vectors = block.vectors;
     auto addPart = [&](Value row, Value index, ValueRange before) {
       Value at = b.mul(index, 2), begin = b.mul(index, part);
       Value mean = b.broadcast(b.load(scratch, {row, at}));
       Value inverse = b.broadcast(b.load(scratch, {row, b.add(at, 1)}));
       Values next(before);
       for (int64_t i = 0; i < vectors; ++i) {
-        SmallVector<Value> place = {row, b.add(begin, columnOf(i))};
-        Value d = b.loadVector(dy, place, lanesOf(i));
-        Value h = b.mulf(b.subf(b.loadVector(x, place, lanesOf(i)), mean), inverse);
+        SmallVector<Value> place = {row, b.add(begin, block.column(i))};
+        Value d = b.loadVector(dy, place, block.lanes(i));
+        Value h = b.mulf(b.subf(b.loadVector(x, place, block.lanes(i)), mean), inverse);
         next[i] = emitFma(b, d, h, next[i]);
         if (dbeta)
           next[vectors + i] = b.addf(next[vectors + i], d);
@@ -126,9 +124,9 @@ private:
                                     });
     });
     for (int64_t i = 0; i < vectors; ++i) {
-      b.storeVector(sums[i], dgamma, columnOf(i), lanesOf(i));
+      b.storeVector(sums[i], dgamma, block.column(i), block.lanes(i));
       if (dbeta)
-        b.storeVector(sums[vectors + i], dbeta, columnOf(i), lanesOf(i));
+        b.storeVector(sums[vectors + i], dbeta, block.column(i), block.lanes(i));
     }
   }
 
