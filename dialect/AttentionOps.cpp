@@ -85,6 +85,15 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
     rewriter.modifyOpInPlace(op, [&] { op.removeNumKvHeadsAttr(); });
     return success();
   }
+  AttentionOptionsAttr options = op.getOptions();
+  if (bool hasRate = !options.getDropout().isZero(); hasRate != !!op.getDropoutKey()) {
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getDropoutKeyMutable().clear();
+      op.setOptionsAttr(
+          AttentionOptionsAttr::get(op.getContext(), options.getCausal(), options.getWindow()));
+    });
+    return success();
+  }
   if (op.getLogSumExp() && op.getLogSumExp().use_empty()) {
     auto pruned = AttentionOp::create(rewriter, op.getLoc(), op.getResult().getType(),
                                       op->getOperands(), op->getAttrs());

@@ -63,6 +63,9 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     query i and key j, with `c = columns[clamp(d + (N - 1) / 2, 0, N - 1)]` of the
     N, an odd number of, `columns`.
 
+    With a `dropout_key`, probabilities are dropped at the rate that `options` say, as
+    `dropout` describes; without one none is.
+
     `log_sum_exp`, where it is asked for, is `log(sum_j exp(S_j))`, -infinity for a
     query without any key.
 
@@ -86,6 +89,7 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
                        Transformer_Sequences:$query_sequences, Transformer_Sequences:$key_sequences,
                        Optional<F32>:$scale_factor, Optional<Transformer_Weight>:$position_bias,
                        Optional<Transformer_Rows>:$query_scores, Optional<Transformer_Rows>:$key_scores,
+                       Optional<I64>:$dropout_key,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$num_kv_heads,
                        F64Attr:$scale, Transformer_AttentionOptions:$options,
                        OptionalAttr<DenseI32ArrayAttr>:$columns);
@@ -95,12 +99,13 @@ def Transformer_AttentionOp : Transformer_Op<"attention", [Pure, AttrSizedOperan
     (`scale_factor` `(` $scale_factor^ `)`)? (`position_bias` `(` $position_bias^ `:` type($position_bias) `)`)?
     (`query_scores` `(` $query_scores^ `:` type($query_scores) `)`)?
     (`key_scores` `(` $key_scores^ `:` type($key_scores) `)`)? (`columns` $columns^)?
+    (`dropout_key` `(` $dropout_key^ `)`)?
     (`options` `` $options^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) `->` type($result) (`,` type($log_sum_exp)^)?
   }];
   let hasVerifier = 1;
-  // Folds a constant scale_factor; drops a redundant num_kv_heads and a
-  // log_sum_exp that nobody reads.
+  // Folds a constant scale_factor; drops a redundant num_kv_heads, a rate of
+  // dropout or a key without the other and a log_sum_exp that nobody reads.
   let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     /// Number of key/value heads: `num_kv_heads`, or `num_heads` if absent.

@@ -52,7 +52,8 @@ def Transformer_FeedForwardOp : Transformer_Op<"feed_forward",
   let description = [{
     Plain, weights (up, down): `down(activation(up(x)))`. Gated, weights
     (gate, up, down): `down(activation(gate(x)) * up(x))`. Biases: one a weight,
-    or none.
+    or none. `dropout` is the rate at which a training step drops numbers of what
+    `down` takes.
 
     Shapes: x and result `[T, W]`, up `[F, W]`, down `[W, F]` in `out_in`.
     Error: not two or three weights, another number of biases, shapes that do
@@ -65,7 +66,7 @@ def Transformer_FeedForwardOp : Transformer_Op<"feed_forward",
   }];
   let arguments = (ins Transformer_ActivationKindAttr:$activation, Transformer_Rows:$x,
                        Variadic<Transformer_Matrix>:$weights, Variadic<Transformer_Vector>:$biases,
-                       Transformer_WeightLayoutAttr:$layout);
+                       Transformer_WeightLayoutAttr:$layout, DefaultValuedAttr<F64Attr, "0.0">:$dropout);
   let results = (outs Transformer_Rows:$result);
   let assemblyFormat = [{
     $activation $x `weights` `(` $weights `)` (`biases` `(` $biases^ `)`)? $layout attr-dict

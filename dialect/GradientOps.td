@@ -288,7 +288,9 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
     is the sum of dS over all pairs of the same distance (times `-|d|` for slopes);
     `dquery_scores` and `dkey_scores` are the sums of `scale dS` over the pairs that read
     a score. Scores include `scale_factor`, a number that is no parameter, in `scale`.
-    Neither they nor P are stored.
+    Neither they nor P are stored. With a `dropout_key`, D are the factors, 0 or
+    1 / (1 - rate), of the probabilities: `dS = P * (D * dresult V^T - delta)` and
+    `dv = (D * P)^T dresult`.
 
     Shapes: as `attention`; gradients as what they are of.
 
@@ -303,6 +305,7 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
                        Transformer_Sequences:$query_sequences, Transformer_Sequences:$key_sequences,
                        Optional<F32>:$scale_factor, Optional<Transformer_Weight>:$position_bias,
                        Optional<Transformer_Rows>:$query_scores, Optional<Transformer_Rows>:$key_scores,
+                       Optional<I64>:$dropout_key,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$num_kv_heads,
                        F64Attr:$scale, Transformer_AttentionOptions:$options,
                        OptionalAttr<DenseI32ArrayAttr>:$columns);
@@ -315,6 +318,7 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
     (`position_bias` `(` $position_bias^ `:` type($position_bias) `->` type($dposition_bias) `)`)?
     (`query_scores` `(` $query_scores^ `:` type($query_scores) `->` type($dquery_scores) `)`)?
     (`key_scores` `(` $key_scores^ `:` type($key_scores) `->` type($dkey_scores) `)`)? (`columns` $columns^)?
+    (`dropout_key` `(` $dropout_key^ `)`)?
     (`options` `` $options^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($log_sum_exp)
   }];
   let extraClassDeclaration = [{

@@ -68,6 +68,13 @@ LogicalResult ActivationOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange o
   return success();
 }
 
+/// What was dropped has no gradient.
+LogicalResult DropoutOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                        Gradients ofOperands) {
+  ofOperands[0] = DropoutOp::create(b, getX().getType(), ofResults[0], getKey(), getRateAttr());
+  return success();
+}
+
 LogicalResult EmbeddingOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                           Gradients ofOperands) {
   ofOperands[1] = EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0],
@@ -109,8 +116,8 @@ LogicalResult AttentionOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange of
       b, typeOf(op.getQ()), typeOf(op.getK()), typeOf(op.getV()), typeOf(bias), typeOf(ofQueries),
       typeOf(ofKeys), op.getQ(), op.getK(), op.getV(), op.getResult(), op.getLogSumExp(),
       ofResults[0], op.getQuerySequences(), op.getKeySequences(), op.getScaleFactor(), bias,
-      ofQueries, ofKeys, op.getNumHeadsAttr(), op.getNumKvHeadsAttr(), op.getScaleAttr(),
-      op.getOptionsAttr(), op.getColumnsAttr());
+      ofQueries, ofKeys, op.getDropoutKey(), op.getNumHeadsAttr(), op.getNumKvHeadsAttr(),
+      op.getScaleAttr(), op.getOptionsAttr(), op.getColumnsAttr());
   auto set = [&](unsigned argument, Value value) { // of the op's definition
     if (auto [first, count] = op.getODSOperandIndexAndLength(argument); count)
       ofOperands[first] = value;

@@ -104,3 +104,11 @@ struct FoldRepeatedRelu : OpRewritePattern<ActivationOp> {
 void ActivationOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<FoldRepeatedRelu>(context);
 }
+
+LogicalResult DropoutOp::verify() {
+  return verifyDropout([&] { return emitOpError(); }, getRate());
+}
+
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return !getKey() || getRate().isZero() ? getX() : OpFoldResult();
+}

@@ -201,4 +201,32 @@ def Transformer_ActivationOp
   let hasCanonicalizer = 1;
 }
 
+def Transformer_DropoutOp
+    : Transformer_Op<"dropout", [Pure, AllTypesMatch<["x", "result"]>, Transformer_CostOpInterface,
+                                 DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
+  let summary = "zeros for some numbers of a training step, the others scaled up";
+  let description = [{
+    A definition says where dropout is; without a `key` the result is x, as in
+    inference. With one, `result[t, c]` is 0 where
+    `random(key, t, c, 0) < floor(rate 2^32)`, else `x[t, c] / (1 - rate)`.
+    `random(key, t, c, s)` is 32 bits: word `c % 32 / 8` of Philox4x32-10 with the
+    key's low and high half and the counter `(8 (c / 32) + c % 8, t, s, 0)`; t counts
+    packed rows. So it depends on nothing but its place, and the backward makes it
+    again. `attention` with a rate in its options draws `random(key, i, j, h + 1)` for
+    query i, the key j of its sequence and head h.
+
+    Shapes: any x `[T, W]`, result the same. Error: a rate outside [0, 1).
+
+    ```mlir
+    %y = transformer.dropout %x key(%key) rate 0.1 : tensor<?x768xf32>
+    ```
+    Source: Srivastava et al. 2014; Salmon et al. 2011 (Philox); torch.nn.Dropout.
+  }];
+  let arguments = (ins Transformer_Rows:$x, Optional<I64>:$key, F64Attr:$rate);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x (`key` `(` $key^ `)`)? `rate` $rate attr-dict `:` type($x)";
+  let hasVerifier = 1;
+  let hasFolder = 1; // without a key or a rate
+}
+
 #endif // DIALECT_LAYEROPS_TD

@@ -89,32 +89,51 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError, APF
   return success();
 }
 
+LogicalResult mlir::transformer::verifyDropout(function_ref<InFlightDiagnostic()> emitError,
+                                               const APFloat &rate) {
+  double value = rate.convertToDouble();
+  if (!(value >= 0 && value < 1))
+    return emitError() << "expected a rate of dropout in [0, 1), found " << value;
+  return success();
+}
+
 Attribute AttentionOptionsAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   bool causal = false;
   int64_t window = 0;
+  double dropout = 0;
   if (parseNamed(parser, [&](StringRef name) -> ParseResult {
         if (name == "causal")
           return causal = true, success();
         if (name == "window")
           return failure(parser.parseEqual() || parser.parseInteger(window));
-        return unknownName(parser, name, "causal, window");
+        if (name == "dropout")
+          return failure(parser.parseEqual() || parser.parseFloat(dropout));
+        return unknownName(parser, name, "causal, window, dropout");
       }))
     return {};
-  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), causal,
-                    window);
+  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), causal, window,
+                    dropout);
 }
 
 void AttentionOptionsAttr::print(AsmPrinter &printer) const {
-  printer << '<' << (getCausal() ? "causal" : "");
+  llvm::ListSeparator separator;
+  llvm::raw_ostream &stream = printer.getStream();
+  printer << '<';
+  if (getCausal())
+    stream << separator << "causal";
   if (getWindow())
-    printer << (getCausal() ? ", " : "") << "window = " << getWindow();
+    stream << separator << "window = " << getWindow();
+  if (!getDropout().isZero()) {
+    stream << separator << "dropout = ";
+    printer.printFloat(getDropout());
+  }
   printer << '>';
 }
 
 LogicalResult AttentionOptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool,
-                                           int64_t window) {
+                                           int64_t window, APFloat dropout) {
   if (window < 0)
     return emitError() << "expected a window >= 0, found " << window;
-  return success();
+  return verifyDropout(emitError, dropout);
 }

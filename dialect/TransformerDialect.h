@@ -66,6 +66,10 @@ LogicalResult verifyRmsNorm(Operation *op, int64_t width, Value gamma, NormAttr 
 /// `[num_heads, P]` with an odd P.
 LogicalResult verifyPositionBias(Operation *op, Value bias, int64_t numHeads);
 
+/// Verifies that a rate of dropout is in [0, 1).
+LogicalResult verifyDropout(llvm::function_ref<InFlightDiagnostic()> emitError,
+                            const llvm::APFloat &rate);
+
 /// Verifies that `value`, called `what` in the error, has the width `expected`.
 LogicalResult verifyWidth(Operation *op, llvm::StringRef what, Value value, int64_t expected);
 

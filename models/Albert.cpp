@@ -18,8 +18,8 @@ static Layer makeLayer(ModelBuilder &model, const BertConfig &config) {
             own[0], own[1],
             {"attention.query", "attention.key", "attention.value", "attention.dense"},
             {config.heads});
-        Value x = body.layerNorm(body.add(attention, own[0], "residual"), "attention.LayerNorm",
-                                 config.norm);
+        Value x = body.layerNorm(body.add(body.drop(attention), own[0], "residual"),
+                                 "attention.LayerNorm", config.norm);
         Value ffn = body.feedForward(config.activation, x, "ffn", "ffn_output", config.ffnWidth);
         return body.layerNorm(body.add(ffn, x, "residual"), "full_layer_layer_norm", config.norm);
       });
@@ -56,7 +56,11 @@ void transformer::buildAlbert(Import &import) {
                                                 .heads = 64,
                                                 .ffnWidth = 16384,
                                                 .embeddingWidth = 128,
-                                                .activation = "gelu_new"});
+                                                .activation = "gelu_new",
+                                                .dropout = 0});
+  albert.dropout.classifier = config.isNull("classifier_dropout_prob")
+                                  ? albert.dropout.hidden
+                                  : config.rate({"classifier_dropout_prob"}, 0.1);
   AlbertGroups groups = {config.size({"num_hidden_groups"}, 1, Config::maxLayers),
                          config.size({"inner_group_num"}, 1, Config::maxLayers)};
   if (groups.groups > albert.layers)
@@ -81,6 +85,7 @@ void transformer::buildAlbert(Import &import) {
     Value first = body.firstToken(encoder.hidden, encoder.sequences);
     return body.activation(ActivationKind::Tanh, body.linear(first, base + "pooler", albert.width));
   };
+  auto drop = [&](Value x) { return body.drop(x, albert.dropout.classifier); };
   if (baseModel) {
     buildLastHiddenState(import, encoder, albert.positions);
     if (!import.checkpoint.lacks("pooler.weight"))
@@ -91,8 +96,9 @@ void transformer::buildAlbert(Import &import) {
     buildMaskedLm(model, albert, albert.activation, maskedLmNames, encoder,
                   head == "ForMaskedLM" ? "logits" : "prediction_logits");
   if (head == "ForPreTraining")
-    model.output("sop_logits", body.linear(pool(), "sop_classifier.classifier", labels), {"batch"});
+    model.output("sop_logits", body.linear(drop(pool()), "sop_classifier.classifier", labels),
+                 {"batch"});
   if (head == "ForSequenceClassification")
-    model.output("logits", body.linear(pool(), "classifier", labels), {"batch"});
+    model.output("logits", body.linear(drop(pool()), "classifier", labels), {"batch"});
   buildTokenHead(import, labels, encoder);
 }

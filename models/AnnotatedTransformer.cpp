@@ -10,6 +10,7 @@ struct AnnotatedConfig {
   int64_t width, heads, ffnWidth, layers, sourceVocab, targetVocab, maxLength, sourcePad, targetPad;
   bool scaled;
   Norm norm;
+  double dropout;
 };
 } // namespace
 
@@ -24,6 +25,7 @@ static AnnotatedConfig readConfig(Config &config) {
   result.maxLength = config.size({"max_len"}, std::nullopt, Config::maxPositions);
   result.sourcePad = config.integer({"src_pad_idx"}, std::nullopt, 0, result.sourceVocab);
   result.targetPad = config.integer({"trg_pad_idx"}, std::nullopt, 0, result.targetVocab);
+  result.dropout = config.rate({"drop_prob"}, 0.1);
   result.scaled = config.flag({"scale_embedding"}, false);
   std::string norm = config.text({"layer_norm"}, "unbiased");
   double eps = config.number({"layer_norm_eps"}, 1e-5);
@@ -52,7 +54,7 @@ static Layer makeLayer(ModelBuilder &model, const AnnotatedConfig &config, bool 
   StringRef name = decoder ? "decoder_layer" : "encoder_layer";
   return model.layer(name, arguments, InitScheme{}, [&](Body &body, ValueRange own) {
     auto addNorm = [&](Value x, Value sublayer, StringRef norm) {
-      return body.layerNorm(body.add(x, sublayer, "residual"), norm, config.norm);
+      return body.layerNorm(body.add(x, body.drop(sublayer), "residual"), norm, config.norm);
     };
     Value x = own[0];
     x = addNorm(x,
@@ -74,8 +76,8 @@ static Value buildEmbedding(Body &body, const AnnotatedConfig &config, const Sid
                             StringRef name, int64_t vocabSize) {
   Value words = body.embedding(side.ids, name, vocabSize, config.width,
                                config.scaled ? std::sqrt(double(config.width)) : 1.0);
-  return body.add(words, body.sinusoids(side.positions, config.width, config.maxLength),
-                  "embeddings");
+  Value where = body.sinusoids(side.positions, config.width, config.maxLength);
+  return body.drop(body.add(words, where, "embeddings"));
 }
 
 void transformer::buildAnnotatedTransformer(Import &import) {
@@ -83,6 +85,7 @@ void transformer::buildAnnotatedTransformer(Import &import) {
   if (!import.config.ok())
     return;
   ModelBuilder &model = import.model;
+  model.dropout = {config.dropout, /*attention=*/0, config.dropout};
   Body &body = model.entry();
   for (StringRef norm : {"ln1", "ln2", "ln3"})
     for (auto [own, other] : {std::pair("weight", "gamma"), std::pair("bias", "beta")}) {

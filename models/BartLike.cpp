@@ -25,6 +25,8 @@ BartConfig BartConfig::read(Config &config, const Defaults &defaults) {
   result.activation = config.activation({"activation_function"}, "gelu");
   result.deviation = config.number({"init_std"}, 0.02);
   result.padding = config.padding(result.vocabSize, defaults.padding);
+  result.dropout = {config.rate({"dropout"}, 0.1), config.rate({"attention_dropout"}, 0),
+                    config.rate({"activation_dropout"}, 0)};
   bool scaled = config.flag({"scale_embedding"}, false);
   result.embeddingScale = scaled ? std::sqrt(double(result.width)) : 1.0;
   if (!config.flag({"tie_word_embeddings"}, true))
@@ -45,6 +47,7 @@ public:
 
   void build(EntryPoint point) {
     body().init = init;
+    model.dropout = config.dropout;
     auto [table, targetTable] = readTables();
     DefaultAttr ones = model.missing(DefaultKind::Ones);
     Side source, target;
@@ -122,7 +125,7 @@ private:
     Value x = body().add(words, embedPositions(side, input.positions), "embeddings");
     if (config.embeddingNorm && !ofWords)
       x = normalize(x, side, "layernorm_embedding");
-    return x;
+    return body().drop(x);
   }
 
   Value finish(Value x, const std::string &side) {
@@ -187,8 +190,8 @@ private:
 
   Value sublayer(Body &layer, Value x, StringRef norm, llvm::function_ref<Value(Value)> write) {
     if (config.normFirst)
-      return layer.add(x, write(layer.layerNorm(x, norm, config.norm)), "residual");
-    return layer.layerNorm(layer.add(x, write(x), "residual"), norm, config.norm);
+      return layer.add(x, layer.drop(write(layer.layerNorm(x, norm, config.norm))), "residual");
+    return layer.layerNorm(layer.add(x, layer.drop(write(x)), "residual"), norm, config.norm);
   }
 
   static std::array<std::string, 4> projections(const std::string &block) {

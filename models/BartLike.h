@@ -19,6 +19,7 @@ struct BartConfig {
   double deviation, embeddingScale;
   std::optional<int64_t> padding; // the row of words that is not trained
   Norm norm = {1e-5};
+  DropoutRates dropout;
 
   // What the families differ in.
   int64_t targetVocab = 0;    // of a decoder with an embedding of its own; 0: shared

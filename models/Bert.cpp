@@ -38,8 +38,10 @@ void transformer::buildBert(Import &import) {
         body.linear(buildBertPooler(model, bert, base, encoder), "cls.seq_relationship", 2),
         {"batch"});
   if (head == "ForSequenceClassification")
-    model.output("logits",
-                 body.linear(buildBertPooler(model, bert, base, encoder), "classifier", labels),
-                 {"batch"});
+    model.output(
+        "logits",
+        body.linear(body.drop(buildBertPooler(model, bert, base, encoder), bert.dropout.classifier),
+                    "classifier", labels),
+        {"batch"});
   buildTokenHead(import, labels, encoder);
 }

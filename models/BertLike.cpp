@@ -27,6 +27,12 @@ BertConfig BertConfig::read(Config &config, const Defaults &defaults) {
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
   result.padding = config.padding(result.vocabSize, 0);
+  DropoutRates &dropout = result.dropout;
+  dropout.hidden = dropout.embedding = config.rate({"hidden_dropout_prob"}, defaults.dropout);
+  dropout.attention = config.rate({"attention_probs_dropout_prob"}, defaults.dropout);
+  dropout.classifier = config.isNull("classifier_dropout")
+                           ? dropout.hidden
+                           : config.rate({"classifier_dropout"}, dropout.hidden);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
   config.refuseOther("position_embedding_type", "absolute");
   config.refuseFlag("is_decoder");
@@ -46,11 +52,12 @@ static Layer makeLayer(ModelBuilder &model, const BertConfig &config) {
                                     {"attention.self.query", "attention.self.key",
                                      "attention.self.value", "attention.output.dense"},
                                     {config.heads});
-        Value attended = body.layerNorm(body.add(attention, x, "residual"),
+        Value attended = body.layerNorm(body.add(body.drop(attention), x, "residual"),
                                         "attention.output.LayerNorm", config.norm);
         Value ffn = body.feedForward(config.activation, attended, "intermediate.dense",
                                      "output.dense", config.ffnWidth);
-        return body.layerNorm(body.add(ffn, attended, "residual"), "output.LayerNorm", config.norm);
+        return body.layerNorm(body.add(body.drop(ffn), attended, "residual"), "output.LayerNorm",
+                              config.norm);
       });
 }
 
@@ -68,12 +75,14 @@ BertEncoder transformer::buildBertEmbeddings(ModelBuilder &model, const BertConf
   auto embed = [&](Value ids, StringRef table, int64_t rows, std::optional<int64_t> padding) {
     return body.embedding(ids, name(table), rows, config.embeddingWidth, 1, padding);
   };
+  model.dropout = config.dropout;
   Value words = embed(packed[0], "embeddings.word_embeddings", config.vocabSize, config.padding);
   Value segments = embed(packed[1], "embeddings.token_type_embeddings", config.types, {});
   Value where =
       embed(packed[2], "embeddings.position_embeddings", config.positions, config.positionPadding);
   Value sum = body.add(body.add(words, segments, "embeddings"), where, "embeddings");
-  return {body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm), packed[3]};
+  Value normed = body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm);
+  return {body.drop(normed, config.dropout.embedding), packed[3]};
 }
 
 BertEncoder transformer::buildBertEncoder(ModelBuilder &model, const BertConfig &config,
@@ -155,7 +164,8 @@ void transformer::buildTokenHead(Import &import, int64_t labels, const BertEncod
     import.model.output(name, body.unpack(logits, encoder.sequences, name, column...));
   };
   if (import.head == "ForTokenClassification")
-    output("logits", body.linear(encoder.hidden, "classifier", labels));
+    output("logits",
+           body.linear(body.drop(encoder.hidden, body.dropout.classifier), "classifier", labels));
   if (import.head == "ForQuestionAnswering") {
     Value logits = body.linear(encoder.hidden, "qa_outputs", 2);
     output("start_logits", logits, 0);

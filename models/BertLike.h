@@ -15,12 +15,14 @@ struct BertConfig {
   bool tied;
   std::optional<int64_t> padding,
       positionPadding; // rows of words and positions that are not trained
+  DropoutRates dropout;
 
   /// Values of fields that are not there.
   struct Defaults {
     int64_t vocabSize = 30522, width = 768, layers = 12, heads = 12, ffnWidth = 3072, types = 2;
     int64_t embeddingWidth = 0; // 0: `embedding_size` is no field, the width counts
     llvm::StringRef activation = "gelu";
+    double dropout = 0.1;
   };
   static BertConfig read(Config &config, const Defaults &defaults);
 };

@@ -20,12 +20,12 @@ static Layer makeLayer(ModelBuilder &model, int64_t width, int64_t heads) {
                            {"attention.linear_layers.0", "attention.linear_layers.1",
                             "attention.linear_layers.2", "attention.output_linear"},
                            {heads});
-                       Value attended = body.add(x, attention, "residual");
+                       Value attended = body.add(x, body.drop(attention), "residual");
                        Value ffn =
                            body.feedForward(ActivationKind::GeluTanh,
                                             body.layerNorm(attended, "output_sublayer.norm", norm),
                                             "feed_forward.w_1", "feed_forward.w_2", 4 * width);
-                       return body.add(attended, ffn, "residual");
+                       return body.drop(body.add(attended, body.drop(ffn), "residual"));
                      });
 }
 
@@ -36,6 +36,7 @@ void transformer::buildBertPytorch(Import &import) {
   int64_t layers = config.size({"n_layers"}, 12, Config::maxLayers);
   int64_t heads = config.size({"attn_heads"}, 12);
   int64_t maxLength = config.size({"max_len"}, 512, Config::maxPositions);
+  double dropout = config.rate({"dropout"}, 0.1);
   config.checkHeads("hidden", width, "attn_heads", heads);
   if (width == 1)
     config.fail("hidden", "at least 2 for an unbiased variance", "1");
@@ -43,6 +44,7 @@ void transformer::buildBertPytorch(Import &import) {
     return;
 
   ModelBuilder &model = import.model;
+  model.dropout = {dropout, dropout, dropout};
   model.aliases.prefix = "bert."; // the class with the training heads holds the model as `bert`
   Value ids = model.input({"input_ids", {}, vocabSize, maxLength});
   Value mask = model.input({"attention_mask", model.missing(DefaultKind::Greater, "input_ids", 0)});
@@ -55,6 +57,7 @@ void transformer::buildBertPytorch(Import &import) {
   Value placed = body.add(words, body.sinusoids(packed[2], width, maxLength), "embeddings");
   Value hidden = body.add(placed, body.embedding(packed[1], "embedding.segment", segments, width),
                           "embeddings");
+  hidden = body.drop(hidden);
   Layer layer = makeLayer(model, width, heads);
   for (int64_t i = 0; i < layers; ++i)
     hidden = model.call(layer, "transformer_blocks." + std::to_string(i), {hidden, packed[3]});

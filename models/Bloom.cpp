@@ -11,6 +11,7 @@ struct BloomConfig {
   Norm norm;
   double deviation;
   bool residualOfNorm, tied;
+  DropoutRates dropout;
 };
 } // namespace
 
@@ -25,6 +26,8 @@ static BloomConfig readConfig(Config &config) {
   result.residualOfNorm = config.flag({"apply_residual_connection_post_layernorm"}, false);
   result.tied = config.flag({"tie_word_embeddings"}, true);
   config.flag({"slow_but_exact"}, false); // a matter of precision only
+  result.dropout.hidden = config.rate({"hidden_dropout"}, 0);
+  result.dropout.attention = config.rate({"attention_dropout"}, 0);
   config.checkHeads("hidden_size", result.width, "n_head", result.heads);
   return result;
 }
@@ -57,23 +60,22 @@ static Value attend(Body &body, Value x, Value sequences, Value bias, const Bloo
   options.positionBias = bias;
   double scale = 1 / std::sqrt(double(config.width / config.heads));
   Value attention = cache.attend(body, qkv, sequences, options, scale);
-  return body.linear(attention, "self_attention.dense", config.width);
+  return body.drop(body.linear(attention, "self_attention.dense", config.width));
 }
 
 static Layer makeLayer(DecoderEntry &entry, Type rows, Type sequences, const BloomConfig &config) {
-  return entry.layer("decoder_layer", {{"x", rows}, {"sequences", sequences}}, {config.deviation},
-                     [&](Body &body, ValueRange own, LayerCache &cache) {
-                       Value bias = body.constant(slopes(config.heads), "slopes");
-                       Value normed = body.layerNorm(own[0], "input_layernorm", config.norm);
-                       Value x =
-                           body.add(config.residualOfNorm ? normed : own[0],
-                                    attend(body, normed, own[1], bias, config, cache), "residual");
-                       normed = body.layerNorm(x, "post_attention_layernorm", config.norm);
-                       Value ffn =
-                           body.feedForward(ActivationKind::GeluTanh, normed, "mlp.dense_h_to_4h",
-                                            "mlp.dense_4h_to_h", 4 * config.width);
-                       return body.add(config.residualOfNorm ? normed : x, ffn, "residual");
-                     });
+  return entry.layer(
+      "decoder_layer", {{"x", rows}, {"sequences", sequences}}, {config.deviation},
+      [&](Body &body, ValueRange own, LayerCache &cache) {
+        Value bias = body.constant(slopes(config.heads), "slopes");
+        Value normed = body.layerNorm(own[0], "input_layernorm", config.norm);
+        Value x = body.add(config.residualOfNorm ? normed : own[0],
+                           attend(body, normed, own[1], bias, config, cache), "residual");
+        normed = body.layerNorm(x, "post_attention_layernorm", config.norm);
+        Value ffn = body.feedForward(ActivationKind::GeluTanh, normed, "mlp.dense_h_to_4h",
+                                     "mlp.dense_4h_to_h", 4 * config.width);
+        return body.add(config.residualOfNorm ? normed : x, body.drop(ffn), "residual");
+      });
 }
 
 static void buildEntry(Import &import, const BloomConfig &config, bool step) {
@@ -86,6 +88,7 @@ static void buildEntry(Import &import, const BloomConfig &config, bool step) {
 
   Body &body = model.entry();
   body.init = {config.deviation};
+  model.dropout = config.dropout;
   DecoderOutput output{config.vocabSize, base + "word_embeddings", config.tied};
   output.declareTied(import, config.width);
   Value hidden =

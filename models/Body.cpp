@@ -34,8 +34,9 @@ InitAttr InitScheme::embedding(MLIRContext *context) const {
   return makeInit(context, InitKind::Normal, deviation.value_or(1.0));
 }
 
-Body::Body(Block *block, InitScheme init, WeightSource weights)
-    : builder(OpBuilder::atBlockEnd(block)), init(init), source(std::move(weights)) {}
+Body::Body(Block *block, InitScheme init, const DropoutRates &dropout, WeightSource weights)
+    : builder(OpBuilder::atBlockEnd(block)), init(init), dropout(dropout),
+      source(std::move(weights)) {}
 
 /// "attention.self.query" gives a value called "query".
 static StringRef lastPart(StringRef name) { return name.substr(name.rfind('.') + 1); }
@@ -130,6 +131,13 @@ Value Body::layerNorm(Value x, StringRef name, const Norm &norm) {
   Value gamma = part(norm.gamma, InitKind::Ones, 1), beta = part(norm.beta, InitKind::Zeros, 0);
   return LayerNormOp::create(builder, named(lastPart(name)), x.getType(), x, gamma, beta,
                              NormAttr::get(context, norm.eps, norm.unbiased, norm.epsOutside));
+}
+
+Value Body::drop(Value x, double rate) {
+  if (rate == 0)
+    return x;
+  return DropoutOp::create(builder, named("dropped"), x.getType(), x, /*key=*/Value(),
+                           builder.getF64FloatAttr(rate));
 }
 
 Value Body::constant(ArrayRef<float> values, StringRef name) {
@@ -246,21 +254,23 @@ Value Body::halvesOfPairs(Value weight, int64_t heads, int64_t rotated, StringRe
 }
 
 AttentionOptionsAttr Body::optionsOf(const AttentionOptions &options) {
-  return AttentionOptionsAttr::get(builder.getContext(), options.causal, options.window);
+  return AttentionOptionsAttr::get(builder.getContext(), options.causal, options.window,
+                                   dropout.attention);
 }
 
 Value Body::attention(ArrayRef<Value> qkv, Value sequences, const AttentionOptions &options,
                       double scale) {
   Value keySequences = options.memorySequences ? options.memorySequences : sequences;
   bool grouped = options.kvHeads && options.kvHeads != options.heads;
-  return AttentionOp::create(
-             builder, named("attention"), qkv[0].getType(), /*log_sum_exp=*/Type(), qkv[0], qkv[1],
-             qkv[2], sequences, keySequences, options.scaleFactor, options.positionBias,
-             options.queryScores, options.keyScores, builder.getI64IntegerAttr(options.heads),
-             grouped ? builder.getI64IntegerAttr(options.kvHeads) : IntegerAttr(),
-             builder.getF64FloatAttr(scale), optionsOf(options),
-             options.columns.empty() ? DenseI32ArrayAttr()
-                                     : builder.getDenseI32ArrayAttr(options.columns))
+  return AttentionOp::create(builder, named("attention"), qkv[0].getType(), /*log_sum_exp=*/Type(),
+                             qkv[0], qkv[1], qkv[2], sequences, keySequences, options.scaleFactor,
+                             options.positionBias, options.queryScores, options.keyScores,
+                             /*dropout_key=*/Value(), builder.getI64IntegerAttr(options.heads),
+                             grouped ? builder.getI64IntegerAttr(options.kvHeads) : IntegerAttr(),
+                             builder.getF64FloatAttr(scale), optionsOf(options),
+                             options.columns.empty()
+                                 ? DenseI32ArrayAttr()
+                                 : builder.getDenseI32ArrayAttr(options.columns))
       .getResult();
 }
 
@@ -291,7 +301,8 @@ Value Body::feedForward(ActivationKind kind, Value x, StringRef up, StringRef do
   if (hasBias)
     biases = {upBias, downBias};
   return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x,
-                               ValueRange{upWeight, downWeight}, biases, layout);
+                               ValueRange{upWeight, downWeight}, biases, layout,
+                               llvm::APFloat(dropout.activation));
 }
 
 Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gate, StringRef up,
@@ -308,7 +319,7 @@ Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gate, Strin
       biases.push_back(bias);
   }
   return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x, weights,
-                               biases, WeightLayout::OutIn);
+                               biases, WeightLayout::OutIn, llvm::APFloat(dropout.activation));
 }
 
 Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gateUp, StringRef down,
@@ -318,7 +329,8 @@ Value Body::gatedFeedForward(ActivationKind kind, Value x, StringRef gateUp, Str
       slice(both, 0, width, "gate"), slice(both, width, width, "up"),
       linearWeights(down, width, widthOf(x), WeightLayout::OutIn, init, false).first};
   return FeedForwardOp::create(builder, named("feed_forward"), x.getType(), kind, x, weights,
-                               ValueRange(), WeightLayout::OutIn);
+                               ValueRange(), WeightLayout::OutIn,
+                               llvm::APFloat(dropout.activation));
 }
 
 Value Body::firstToken(Value x, Value sequences) {

@@ -25,6 +25,15 @@ struct InitScheme {
   InitAttr embedding(MLIRContext *context) const;
 };
 
+/// Rates of dropout in training.
+struct DropoutRates {
+  double hidden = 0;     // of what is added to the residual stream
+  double attention = 0;  // of attention's probabilities
+  double activation = 0; // between the layers of a feed-forward block
+  double embedding = 0;
+  double classifier = 0; // of what a head for sequences or tokens reads
+};
+
 InitAttr makeInit(MLIRContext *context, InitKind kind);
 InitAttr makeInit(MLIRContext *context, InitKind kind, double value);
 
@@ -74,7 +83,8 @@ public:
   using WeightSource =
       std::function<Value(llvm::StringRef name, RankedTensorType type, InitAttr init)>;
 
-  Body(Block *block, InitScheme init, WeightSource weights);
+  /// `dropout` outlives the body.
+  Body(Block *block, InitScheme init, const DropoutRates &dropout, WeightSource weights);
 
   /// The weight called `name`; the same name gives the same value.
   Value weight(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, InitAttr init);
@@ -107,6 +117,9 @@ public:
   Value rmsNorm(Value x, llvm::StringRef name, const RmsNorm &norm);
   Value add(Value x, Value residual, llvm::StringRef name);
   Value activation(ActivationKind kind, Value x);
+  /// x, of which training drops some numbers.
+  Value drop(Value x, double rate);
+  Value drop(Value x) { return drop(x, dropout.hidden); }
   /// Splits rows into `parts` of equal width, or into parts of `widths`.
   SmallVector<Value> split(Value x, unsigned parts, llvm::StringRef name);
   SmallVector<Value> split(Value x, llvm::ArrayRef<int64_t> widths, llvm::StringRef name);
@@ -152,6 +165,7 @@ public:
 
   OpBuilder builder;
   InitScheme init;
+  const DropoutRates &dropout;
 
   /// `NAME.weight` and `NAME.bias`, which is null if there is none.
   std::pair<Value, Value> linearWeights(llvm::StringRef name, int64_t in, int64_t out,

@@ -39,7 +39,7 @@ void ModelBuilder::beginEntry(StringRef name) {
   entryFunction =
       func::FuncOp::create(builder, module->getLoc(), name, builder.getFunctionType({}, {}));
   entryFunction->setAttr(attr::entry, builder.getUnitAttr());
-  entryBody = std::make_unique<Body>(entryFunction.addEntryBlock(), init,
+  entryBody = std::make_unique<Body>(entryFunction.addEntryBlock(), init, rates(),
                                      [this](StringRef name, RankedTensorType type, InitAttr init) {
                                        return readParameter(name, type, init);
                                      });
@@ -175,14 +175,15 @@ Layer ModelBuilder::statefulLayer(StringRef name, ArrayRef<Argument> arguments, 
   layer.function.getBody().push_back(block);
   block->addArguments(types, locations);
 
-  Body body(block, init, [&](StringRef weight, RankedTensorType type, InitAttr init) -> Value {
-    layer.weights.push_back({weight.str(), type, init});
-    unsigned index = layer.function.getNumArguments();
-    [[maybe_unused]] LogicalResult inserted =
-        layer.function.insertArgument(index, type, {}, entryBody->named(weight));
-    assert(succeeded(inserted));
-    return layer.function.getArgument(index);
-  });
+  Body body(block, init, rates(),
+            [&](StringRef weight, RankedTensorType type, InitAttr init) -> Value {
+              layer.weights.push_back({weight.str(), type, init});
+              unsigned index = layer.function.getNumArguments();
+              [[maybe_unused]] LogicalResult inserted =
+                  layer.function.insertArgument(index, type, {}, entryBody->named(weight));
+              assert(succeeded(inserted));
+              return layer.function.getArgument(index);
+            });
   SmallVector<Value> own(block->args_begin(), block->args_end());
   SmallVector<Value> returned = write(body, own);
   func::ReturnOp::create(body.builder, returned.front().getLoc(), returned);

@@ -63,6 +63,7 @@ public:
   ModelBuilder(MLIRContext &context, llvm::StringRef modelType);
 
   AliasRule aliases;
+  DropoutRates dropout; // of @forward
 
   /// The body of the entry point at hand; weights are parameters by their full names.
   Body &entry() { return *entryBody; }
@@ -124,6 +125,11 @@ public:
   OwningOpRef<ModuleOp> finish(std::string &error);
 
 private:
+  /// Only @forward trains.
+  const DropoutRates &rates() {
+    static constexpr DropoutRates none;
+    return entryFunction.getSymName() == "forward" ? dropout : none;
+  }
   Value readParameter(llvm::StringRef name, RankedTensorType type, InitAttr init);
   Value addArgument(llvm::StringRef name, Type type, const NamedAttrList &attributes);
   void endEntry();

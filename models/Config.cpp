@@ -116,6 +116,16 @@ double Config::number(Keys keys, double defaultValue) {
   return defaultValue;
 }
 
+double Config::rate(Keys keys, double defaultValue) {
+  auto [key, value] = fields->find(keys);
+  if (!value)
+    return defaultValue;
+  if (value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1)
+    return value->get<double>();
+  fail(key, "a rate in [0, 1)", describe(*value));
+  return defaultValue;
+}
+
 bool Config::flag(Keys keys, bool defaultValue) {
   auto [key, value] = fields->find(keys);
   if (!value)

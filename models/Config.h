@@ -49,6 +49,8 @@ public:
   std::optional<int64_t> padding(int64_t vocabSize, std::optional<int64_t> defaultValue);
   /// A finite number that is not negative.
   double number(Keys keys, double defaultValue);
+  /// A rate of dropout, in [0, 1).
+  double rate(Keys keys, double defaultValue);
   bool flag(Keys keys, bool defaultValue);
   std::string text(Keys keys, llvm::StringRef defaultValue);
   /// A list of strings; nothing if there is none.

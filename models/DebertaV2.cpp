@@ -79,6 +79,9 @@ DebertaConfig DebertaConfig::read(Config &config) {
   result.norm = {config.number({"layer_norm_eps"}, 1e-7)};
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
+  result.dropout.hidden = result.dropout.embedding = config.rate({"hidden_dropout_prob"}, 0.1);
+  result.dropout.attention = config.rate({"attention_probs_dropout_prob"}, 0.1);
+  result.dropout.classifier = result.dropout.hidden;
   result.legacy = config.flag({"legacy"}, true);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
 
@@ -140,15 +143,14 @@ static Layer makeLayer(ModelBuilder &model, const DebertaConfig &config, Value d
   if (distances)
     arguments.push_back({"rel_embeddings", distances.getType()});
   return model.layer("encoder_layer", arguments, config.init, [&](Body &body, ValueRange own) {
-    Value x = own[0];
+    Value x = own[0], near = distances ? body.drop(own[2]) : Value();
     const std::string block = "attention.self.";
     SmallVector<Value> qkv;
     for (StringRef part : {"query_proj", "key_proj", "value_proj"})
       qkv.push_back(body.linear(x, (block + part).str(), config.width));
     AttentionOptions options = {config.heads};
     auto project = [&](StringRef shared, StringRef separate) {
-      return projectDistances(body, own[2],
-                              (block + (config.sharedKeys ? shared : separate)).str());
+      return projectDistances(body, near, (block + (config.sharedKeys ? shared : separate)).str());
     };
     if (distances && config.c2p)
       options.queryScores =
@@ -160,11 +162,12 @@ static Layer makeLayer(ModelBuilder &model, const DebertaConfig &config, Value d
       options.columns = columns;
     Value attention = body.linear(body.attention(qkv, own[1], options, config.scale()),
                                   "attention.output.dense", config.width);
-    Value attended = body.layerNorm(body.add(attention, x, "residual"),
+    Value attended = body.layerNorm(body.add(body.drop(attention), x, "residual"),
                                     "attention.output.LayerNorm", config.norm);
     Value ffn = body.feedForward(config.activation, attended, "intermediate.dense", "output.dense",
                                  config.ffnWidth);
-    return body.layerNorm(body.add(ffn, attended, "residual"), "output.LayerNorm", config.norm);
+    return body.layerNorm(body.add(body.drop(ffn), attended, "residual"), "output.LayerNorm",
+                          config.norm);
   });
 }
 
@@ -183,6 +186,7 @@ static BertEncoder buildEmbeddings(ModelBuilder &model, const DebertaConfig &con
 
   Body &body = model.entry();
   body.init = config.init;
+  model.dropout = config.dropout;
   auto embed = [&](Value ids, const std::string &table, int64_t rows,
                    std::optional<int64_t> padding = {}) {
     return body.embedding(ids, base + table, rows, config.embeddingWidth, 1, padding);
@@ -194,7 +198,7 @@ static BertEncoder buildEmbeddings(ModelBuilder &model, const DebertaConfig &con
     x = body.add(x, embed(packed[1], "token_type_embeddings", config.types), "embeddings");
   if (config.embeddingWidth != config.width)
     x = body.linear(x, base + "embed_proj", config.width, /*hasBias=*/false);
-  return {body.layerNorm(x, base + "LayerNorm", config.norm), packed.back()};
+  return {body.drop(body.layerNorm(x, base + "LayerNorm", config.norm)), packed.back()};
 }
 
 static BertEncoder buildEncoder(ModelBuilder &model, const DebertaConfig &config,
@@ -220,9 +224,9 @@ static BertEncoder buildEncoder(ModelBuilder &model, const DebertaConfig &config
       continue;
     Value conv = body.convolution(embedded, sequences, sequences, encoder + "conv.conv",
                                   config.width, {config.convKernel, 1, config.convKernel / 2});
+    conv = body.activation(config.convActivation, body.drop(conv));
     hidden =
-        body.layerNorm(body.add(hidden, body.activation(config.convActivation, conv), "residual"),
-                       encoder + "conv.LayerNorm", config.norm);
+        body.layerNorm(body.add(hidden, conv, "residual"), encoder + "conv.LayerNorm", config.norm);
   }
   return {hidden, sequences};
 }
@@ -259,9 +263,13 @@ void transformer::buildDebertaV2(Import &import) {
   if (head == "ForMaskedLM")
     buildMaskedLm(model, deberta, deberta.activation, names, encoder);
   if (head == "ForSequenceClassification") {
-    Value dense = body.linear(body.firstToken(encoder.hidden, encoder.sequences), "pooler.dense",
-                              deberta.width);
+    Value first = body.drop(body.firstToken(encoder.hidden, encoder.sequences),
+                            config.rate({"pooler_dropout"}, 0));
+    Value dense = body.linear(first, "pooler.dense", deberta.width);
     Value pooled = body.activation(deberta.poolerActivation, dense);
+    pooled = body.drop(pooled, config.isNull("cls_dropout")
+                                   ? deberta.dropout.classifier
+                                   : config.rate({"cls_dropout"}, deberta.dropout.classifier));
     model.output("logits", body.linear(pooled, "classifier", labels), {"batch"});
   }
   buildTokenHead(import, labels, encoder);

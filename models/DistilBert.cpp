@@ -22,6 +22,9 @@ static BertConfig readConfig(Config &config) {
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
   result.padding = config.padding(result.vocabSize, 0);
+  result.dropout.hidden = result.dropout.embedding = config.rate({"dropout"}, 0.1);
+  result.dropout.attention = config.rate({"attention_dropout"}, 0.1);
+  result.dropout.classifier = result.dropout.hidden;
   config.checkHeads("dim", result.width, "n_heads", result.heads);
   return result;
 }
@@ -41,7 +44,7 @@ static Layer makeLayer(ModelBuilder &model, const BertConfig &config) {
             body.layerNorm(body.add(attention, x, "residual"), "sa_layer_norm", config.norm);
         Value ffn =
             body.feedForward(config.activation, attended, "ffn.lin1", "ffn.lin2", config.ffnWidth);
-        return body.layerNorm(body.add(ffn, attended, "residual"), "output_layer_norm",
+        return body.layerNorm(body.add(body.drop(ffn), attended, "residual"), "output_layer_norm",
                               config.norm);
       });
 }
@@ -56,12 +59,14 @@ static BertEncoder buildEncoder(ModelBuilder &model, const BertConfig &config, S
 
   Body &body = model.entry();
   body.init = config.init;
+  model.dropout = config.dropout;
   Value words = body.embedding(packed[0], name("embeddings.word_embeddings"), config.vocabSize,
                                config.width, 1, config.padding);
   Value where = body.embedding(packed[1], name("embeddings.position_embeddings"), config.positions,
                                config.width);
   Value hidden = body.layerNorm(body.add(words, where, "embeddings"), name("embeddings.LayerNorm"),
                                 config.norm);
+  hidden = body.drop(hidden);
   Layer layer = makeLayer(model, config);
   for (int64_t i = 0; i < config.layers; ++i)
     hidden = model.call(layer, name("transformer.layer.") + std::to_string(i), {hidden, packed[2]});
@@ -91,8 +96,11 @@ void transformer::buildDistilBert(Import &import) {
   if (head == "ForSequenceClassification") {
     Value dense = body.linear(body.firstToken(encoder.hidden, encoder.sequences), "pre_classifier",
                               bert.width);
-    Value active = body.activation(ActivationKind::Relu, dense);
+    Value active = body.drop(body.activation(ActivationKind::Relu, dense),
+                             config.rate({"seq_classif_dropout"}, 0.2));
     model.output("logits", body.linear(active, "classifier", labels), {"batch"});
   }
+  if (head == "ForQuestionAnswering")
+    encoder.hidden = body.drop(encoder.hidden, config.rate({"qa_dropout"}, 0.1));
   buildTokenHead(import, labels, encoder);
 }

@@ -39,10 +39,11 @@ void transformer::buildElectra(Import &import) {
     model.output("logits", body.unpack(logits, sequences, "logits", 0));
   }
   if (head == "ForSequenceClassification") {
+    auto drop = [&](Value x) { return body.drop(x, electra.dropout.classifier); };
     Value dense =
-        body.linear(body.firstToken(hidden, sequences), "classifier.dense", electra.width);
+        body.linear(drop(body.firstToken(hidden, sequences)), "classifier.dense", electra.width);
     Value active = body.activation(ActivationKind::Gelu, dense);
-    model.output("logits", body.linear(active, "classifier.out_proj", labels), {"batch"});
+    model.output("logits", body.linear(drop(active), "classifier.out_proj", labels), {"batch"});
   }
   buildTokenHead(import, labels, encoder);
 }

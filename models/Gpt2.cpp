@@ -45,7 +45,7 @@ static Layer makeLayer(DecoderEntry &entry, Type rows, Type sequences, const Gpt
     Value ffn =
         body.feedForward(config.activation, body.layerNorm(attended, "ln_2", gpt.norm), "mlp.c_fc",
                          "mlp.c_proj", config.ffnWidth, WeightLayout::InOut, residual);
-    return body.add(ffn, attended, "residual");
+    return body.add(body.drop(ffn), attended, "residual");
   };
   return entry.layer("decoder_layer", arguments, {gpt.deviation}, write);
 }

@@ -17,7 +17,8 @@ struct GptJConfig {
 
 static GptJConfig readConfig(Config &config) {
   GptJConfig result;
-  result.gpt = GptConfig::read(config, /*vocabSize=*/50400, /*positions=*/2048, /*tied=*/false);
+  result.gpt = GptConfig::read(config, /*vocabSize=*/50400, /*positions=*/2048, /*tied=*/false,
+                               /*dropout=*/0);
   result.ffnWidth = config.size({"n_inner"}, 4 * result.gpt.width, 4 * Config::maxWidth);
   result.activation = config.activation({"activation_function"}, "gelu_new");
   result.rope.width = config.size({"rotary_dim"}, 64);
@@ -60,7 +61,8 @@ static Layer makeLayer(DecoderEntry &entry, Body &outside, Type sequences,
         attention = body.linear(attention, "attn.out_proj", gpt.width, /*hasBias=*/false);
         Value ffn =
             body.feedForward(config.activation, x, "mlp.fc_in", "mlp.fc_out", config.ffnWidth);
-        return body.add(body.add(own[0], attention, "residual"), ffn, "residual");
+        return body.add(body.add(own[0], body.drop(attention), "residual"), body.drop(ffn),
+                        "residual");
       });
 }
 
@@ -76,10 +78,12 @@ static void buildEntry(Import &import, const GptJConfig &config, bool step) {
 
   Body &body = model.entry();
   body.init = {gpt.deviation};
+  model.dropout = gpt.dropout;
   DecoderOutput output{gpt.vocabSize, base + "wte", gpt.tied};
   output.hasBias = true;
   output.declareTied(import, gpt.width);
   Value hidden = body.embedding(packed[0], base + "wte", gpt.vocabSize, gpt.width);
+  hidden = body.drop(hidden, body.dropout.embedding);
   Value table = config.rope.table(body, packed[1]);
   Layer layer = makeLayer(entry, body, model.sequencesType(), config);
   hidden = entry.callInTurn(layer, gpt.layers, base + "h", hidden, {packed[2], table});

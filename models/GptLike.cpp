@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-GptConfig GptConfig::read(Config &config, int64_t vocabSize, int64_t positions, bool tied) {
+GptConfig GptConfig::read(Config &config, int64_t vocabSize, int64_t positions, bool tied,
+                          double dropout) {
   GptConfig result;
   result.vocabSize = config.size({"vocab_size"}, vocabSize, Config::maxVocabulary);
   result.width = config.size({"n_embd", "hidden_size"}, 768);
@@ -16,6 +17,9 @@ GptConfig GptConfig::read(Config &config, int64_t vocabSize, int64_t positions, 
   result.norm = {config.number({"layer_norm_epsilon"}, 1e-5)};
   result.deviation = config.number({"initializer_range"}, 0.02);
   result.tied = config.flag({"tie_word_embeddings"}, tied);
+  result.dropout.hidden = config.rate({"resid_pdrop"}, dropout);
+  result.dropout.embedding = config.rate({"embd_pdrop"}, dropout);
+  result.dropout.attention = config.rate({"attn_pdrop"}, dropout);
   config.checkHeads("n_embd", result.width, "n_head", result.heads);
   return result;
 }
@@ -34,10 +38,12 @@ GptInputs transformer::buildGptInputs(Import &import, const GptConfig &config,
 
   Body &body = model.entry();
   body.init = {config.deviation};
+  model.dropout = config.dropout;
   output.declareTied(import, config.width);
   Value words = body.embedding(packed[0], output.tokens, config.vocabSize, config.width);
   Value where = body.embedding(packed[1], positions, config.positions, config.width);
-  return {body.add(words, where, "embeddings"), packed[2], entry};
+  Value sum = body.add(words, where, "embeddings");
+  return {body.drop(sum, body.dropout.embedding), packed[2], entry};
 }
 
 Value transformer::buildGptAttention(Body &body, Value x, Value sequences, const GptConfig &config,
@@ -48,5 +54,6 @@ Value transformer::buildGptAttention(Body &body, Value x, Value sequences, const
   AttentionOptions options = {config.heads, /*causal=*/true};
   options.scaleFactor = scale.factor;
   Value attention = cache.attend(body, qkv, sequences, options, scale.scale);
-  return body.linear(attention, "attn.c_proj", config.width, WeightLayout::InOut, outputInit);
+  return body.drop(
+      body.linear(attention, "attn.c_proj", config.width, WeightLayout::InOut, outputInit));
 }

@@ -11,8 +11,11 @@ struct GptConfig {
   Norm norm;
   double deviation;
   bool tied;
+  DropoutRates dropout;
 
-  static GptConfig read(Config &config, int64_t vocabSize, int64_t positions, bool tied = true);
+  /// `dropout` is the rate where a field is not there.
+  static GptConfig read(Config &config, int64_t vocabSize, int64_t positions, bool tied = true,
+                        double dropout = 0.1);
   /// 1 / sqrt(head_dim).
   double scale() const;
 };

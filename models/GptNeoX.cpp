@@ -14,6 +14,7 @@ struct NeoXConfig {
   Rope rope;
   double deviation;
   bool parallel, attentionBias, tied;
+  DropoutRates dropout;
 };
 } // namespace
 
@@ -35,6 +36,8 @@ static NeoXConfig readConfig(Config &config) {
   result.parallel = config.flag({"use_parallel_residual"}, true);
   result.attentionBias = config.flag({"attention_bias"}, true);
   result.tied = config.flag({"tie_word_embeddings"}, false);
+  result.dropout.hidden = config.rate({"hidden_dropout"}, 0);
+  result.dropout.attention = config.rate({"attention_dropout"}, 0);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
   return result;
 }
@@ -56,7 +59,7 @@ static Value attend(Body &body, Value x, Value sequences, Value table, const Neo
   qkv[1] = body.rotate(qkv[1], table, config.heads, "k_rotated");
   double scale = 1 / std::sqrt(double(config.width / config.heads));
   Value attention = cache.attend(body, qkv, sequences, {config.heads, /*causal=*/true}, scale);
-  return body.linear(attention, "attention.dense", config.width, config.attentionBias);
+  return body.drop(body.linear(attention, "attention.dense", config.width, config.attentionBias));
 }
 
 /// Both sublayers read x (parallel), or the second one what the first one made.
@@ -74,7 +77,7 @@ static Layer makeLayer(DecoderEntry &entry, Body &outside, Type sequences,
                                                "post_attention_layernorm", config.norm);
                        Value ffn = body.feedForward(config.activation, normed, "mlp.dense_h_to_4h",
                                                     "mlp.dense_4h_to_h", config.ffnWidth);
-                       return body.add(attended, ffn, "residual");
+                       return body.add(attended, body.drop(ffn), "residual");
                      });
 }
 
@@ -90,10 +93,12 @@ static void buildEntry(Import &import, const NeoXConfig &config, bool step) {
 
   Body &body = model.entry();
   body.init = {config.deviation};
+  model.dropout = config.dropout;
   // The head was called embed_out.
   DecoderOutput output{config.vocabSize, base + "embed_in", config.tied, {"embed_out.weight"}};
   output.declareTied(import, config.width);
   Value hidden = body.embedding(packed[0], base + "embed_in", config.vocabSize, config.width);
+  hidden = body.drop(hidden);
   Value table = config.rope.table(body, packed[1]);
   Layer layer = makeLayer(entry, body, model.sequencesType(), config);
   hidden = entry.callInTurn(layer, config.layers, base + "layers", hidden, {packed[2], table});

@@ -34,6 +34,7 @@ LlamaConfig LlamaConfig::read(Config &config, const Defaults &defaults) {
     window = config.size({"sliding_window"}, window, Config::maxPositions);
   else if (window)
     window = 0;
+  result.dropout.attention = config.rate({"attention_dropout"}, 0);
   result.windows.assign(result.layers, window);
   config.checkHeads("num_attention_heads", result.heads, "num_key_value_heads", result.kvHeads);
   return result;
@@ -79,7 +80,7 @@ static Layer makeLayer(DecoderEntry &entry, Body &outside, Type sequences,
       {config.deviation}, [&](Body &body, ValueRange own, LayerCache &cache) {
         Value normed = body.rmsNorm(own[0], "input_layernorm", config.norm);
         Value attention = attend(body, normed, own[1], own[2], config, window, cache);
-        Value x = body.add(own[0], attention, "residual");
+        Value x = body.add(own[0], body.drop(attention), "residual");
         normed = body.rmsNorm(x, "post_attention_layernorm", config.norm);
         Value ffn =
             config.merged
@@ -87,7 +88,7 @@ static Layer makeLayer(DecoderEntry &entry, Body &outside, Type sequences,
                                         "mlp.down_proj", config.ffnWidth)
                 : body.gatedFeedForward(config.activation, normed, "mlp.gate_proj", "mlp.up_proj",
                                         "mlp.down_proj", config.ffnWidth, config.ffnBias);
-        return body.add(x, ffn, "residual");
+        return body.add(x, body.drop(ffn), "residual");
       });
 }
 
@@ -103,6 +104,7 @@ static void buildEntry(Import &import, const LlamaConfig &config, bool step) {
 
   Body &body = model.entry();
   body.init = {config.deviation};
+  model.dropout = config.dropout;
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
   output.declareTied(import, config.width);
   Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize, config.width,

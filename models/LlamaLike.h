@@ -20,6 +20,8 @@ struct LlamaConfig {
   /// Of each layer; 0: it sees all keys before.
   SmallVector<int64_t> windows;
 
+  DropoutRates dropout;
+
   // What the families differ in.
   bool qkvBias = false, outBias = false, ffnBias = false;
   bool headNorms = false; // of queries and keys, each head by itself

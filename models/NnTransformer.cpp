@@ -10,6 +10,7 @@ struct TransformerConfig {
   int64_t width, heads, encoderLayers, decoderLayers, ffnWidth, sourceVocab, targetVocab, positions;
   ActivationKind activation;
   bool normFirst, learned, scaled, tied;
+  double dropout;
   Norm norm;
   /// nn.Transformer makes all its matrices xavier_uniform; what stands outside
   /// of it (embeddings, generator) has PyTorch's defaults.
@@ -39,6 +40,7 @@ static TransformerConfig readConfig(Config &config) {
   result.scaled = config.flag({"scale_embedding"}, true);
   result.tied = config.flag({"tie_word_embeddings"}, false);
   result.norm = {config.number({"layer_norm_eps"}, 1e-5)};
+  result.dropout = config.rate({"dropout"}, 0.1);
   config.checkHeads("d_model", result.width, "nhead", result.heads);
   return result;
 }
@@ -75,8 +77,8 @@ static Value buildAttention(Body &body, Value x, Value sequences, StringRef name
 static Value buildSublayer(Body &body, const TransformerConfig &config, Value x, StringRef norm,
                            llvm::function_ref<Value(Value)> f) {
   if (config.normFirst)
-    return body.add(x, f(body.layerNorm(x, norm, config.norm)), "residual");
-  return body.layerNorm(body.add(x, f(x), "residual"), norm, config.norm);
+    return body.add(x, body.drop(f(body.layerNorm(x, norm, config.norm))), "residual");
+  return body.layerNorm(body.add(x, body.drop(f(x)), "residual"), norm, config.norm);
 }
 
 static Layer makeLayer(ModelBuilder &model, const TransformerConfig &config, bool decoder) {
@@ -108,7 +110,7 @@ static Value buildEmbedding(Body &body, const TransformerConfig &config, const S
   Value where = config.learned ? body.embedding(side.positions, name + "_pos_embed",
                                                 config.positions, config.width)
                                : body.sinusoids(side.positions, config.width, config.positions);
-  return body.add(words, where, "embeddings");
+  return body.drop(body.add(words, where, "embeddings"));
 }
 
 void transformer::buildNnTransformer(Import &import) {
@@ -116,6 +118,7 @@ void transformer::buildNnTransformer(Import &import) {
   if (!import.config.ok())
     return;
   ModelBuilder &model = import.model;
+  model.dropout = {config.dropout, config.dropout, config.dropout};
   Body &body = model.entry();
   DefaultAttr ones = model.missing(DefaultKind::Ones);
   Side source = buildSide(model, {config.sourceVocab, config.positions, ones}, false);

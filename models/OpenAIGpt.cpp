@@ -32,7 +32,7 @@ static Layer makeLayer(DecoderEntry &entry, Type rows, Type sequences, const Gpt
         Value attended = body.layerNorm(body.add(attention, x, "residual"), "ln_1", config.norm);
         Value ffn = body.feedForward(activation, attended, "mlp.c_fc", "mlp.c_proj",
                                      4 * config.width, WeightLayout::InOut);
-        return body.layerNorm(body.add(ffn, attended, "residual"), "ln_2", config.norm);
+        return body.layerNorm(body.add(body.drop(ffn), attended, "residual"), "ln_2", config.norm);
       });
 }
 

@@ -13,6 +13,7 @@ struct OptConfig {
   double deviation;
   std::optional<int64_t> padding; // the row of words that is not trained
   bool normFirst, finalNorm, hasBias, tied;
+  DropoutRates dropout;
 };
 } // namespace
 
@@ -33,6 +34,8 @@ static OptConfig readConfig(Config &config) {
   result.hasBias = config.flag({"enable_bias"}, true);
   result.norm.affine = config.flag({"layer_norm_elementwise_affine"}, true);
   result.tied = config.flag({"tie_word_embeddings"}, true);
+  result.dropout.hidden = config.rate({"dropout"}, 0.1);
+  result.dropout.attention = config.rate({"attention_dropout"}, 0);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
   return result;
 }
@@ -55,8 +58,8 @@ static Layer makeLayer(DecoderEntry &entry, Type rows, Type sequences, const Opt
         auto sublayer = [&](Value x, StringRef norm, llvm::function_ref<Value(Value)> write) {
           auto normalize = [&](Value y) { return body.layerNorm(y, norm, config.norm); };
           if (config.normFirst)
-            return body.add(x, write(normalize(x)), "residual");
-          return normalize(body.add(x, write(x), "residual"));
+            return body.add(x, body.drop(write(normalize(x))), "residual");
+          return normalize(body.add(x, body.drop(write(x)), "residual"));
         };
         Value x = sublayer(own[0], "self_attn_layer_norm",
                            [&](Value y) { return attend(body, y, own[1], config, cache); });
@@ -81,6 +84,7 @@ static void buildEntry(Import &import, const OptConfig &config, bool step) {
 
   Body &body = model.entry();
   body.init = {config.deviation};
+  model.dropout = config.dropout;
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
   output.declareTied(import, config.embeddingWidth);
   Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize,

@@ -14,6 +14,7 @@ void mlir::transformer::buildPhi3(Import &import) {
                                                .eps = 1e-5,
                                                .padding = 32000});
   phi.merged = true;
+  phi.dropout.hidden = config.rate({"resid_pdrop"}, 0);
   if (config.has({"sliding_window"}))
     phi.windows.assign(phi.layers, config.size({"sliding_window"}, 1, Config::maxPositions));
   buildLlamaLike(import, phi);

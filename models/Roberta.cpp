@@ -40,9 +40,11 @@ void transformer::buildRoberta(Import &import) {
   if (head == "ForMaskedLM")
     buildMaskedLm(model, bert, ActivationKind::Gelu, maskedLmNames, encoder);
   if (head == "ForSequenceClassification") {
-    Value dense = body.linear(body.firstToken(hidden, sequences), "classifier.dense", bert.width);
+    auto drop = [&](Value x) { return body.drop(x, bert.dropout.classifier); };
+    Value dense =
+        body.linear(drop(body.firstToken(hidden, sequences)), "classifier.dense", bert.width);
     Value active = body.activation(ActivationKind::Tanh, dense);
-    model.output("logits", body.linear(active, "classifier.out_proj", labels), {"batch"});
+    model.output("logits", body.linear(drop(active), "classifier.out_proj", labels), {"batch"});
   }
   buildTokenHead(import, labels, encoder);
 }

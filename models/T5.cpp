@@ -22,6 +22,7 @@ struct T5Config {
   ActivationKind activation;
   bool gated, scaledOutput, ownHead;
   double factor; // of the initial deviations
+  double dropout;
 };
 
 /// The bucket of a key at a distance from its query, half of them for distances
@@ -52,6 +53,7 @@ public:
 
   void build(EntryPoint point) {
     body().init = {config.factor};
+    model.dropout = {config.dropout, config.dropout, config.dropout, config.dropout};
     Value table = readTable();
     DefaultAttr ones = model.missing(DefaultKind::Ones);
     Side source, target;
@@ -123,20 +125,20 @@ private:
 
   Value buildEncoder(const Side &input, Value table) {
     Value bias = positionBias("encoder", /*decoder=*/false);
-    Value x = body().embedding(input.ids, table, "embed_tokens");
+    Value x = body().drop(body().embedding(input.ids, table, "embed_tokens"));
     if (!encoderLayer.function)
       encoderLayer = makeEncoderLayer(bias.getType());
     for (int64_t i = 0; i < config.encoderLayers; ++i)
       x = model.call(encoderLayer, "encoder.block." + std::to_string(i), {x, input.sequences, bias},
                      "memory");
-    return body().rmsNorm(x, "encoder.final_layer_norm", config.norm);
+    return body().drop(body().rmsNorm(x, "encoder.final_layer_norm", config.norm));
   }
 
   /// `memory` is null where the cache has the source.
   Value buildDecoder(DecoderEntry &entry, const Side &input, Value table, Value memory,
                      Value memorySequences) {
     Value bias = positionBias("decoder", /*decoder=*/true);
-    Value x = body().embedding(input.ids, table, "embed_tokens");
+    Value x = body().drop(body().embedding(input.ids, table, "embed_tokens"));
     Layer layer = makeDecoderLayer(entry, bias.getType(), bool(memory));
     SmallVector<Value> others = {input.sequences, bias};
     if (memory)
@@ -145,7 +147,7 @@ private:
     RmsNorm norm = config.norm;
     if (import.head != "Model" && config.scaledOutput)
       norm.scale = 1 / std::sqrt(double(config.width)); // only the head reads it
-    return body().rmsNorm(x, "decoder.final_layer_norm", norm);
+    return body().drop(body().rmsNorm(x, "decoder.final_layer_norm", norm));
   }
 
   Layer makeEncoderLayer(Type bias) {
@@ -203,7 +205,7 @@ private:
     return linear(layer, x, name, inner(), config.width);
   }
   Value projectOut(Body &layer, Value x, const std::string &block) {
-    return linear(layer, x, block + "o", config.width, inner());
+    return layer.drop(linear(layer, x, block + "o", config.width, inner()));
   }
 
   Value feedForward(Body &layer, Value x, const std::string &sublayer) {
@@ -217,7 +219,7 @@ private:
     else
       y = layer.feedForward(config.activation, y, block + "wi", block + "wo", config.ffnWidth,
                             WeightLayout::OutIn, down, /*hasBias=*/false);
-    return layer.add(x, y, "residual");
+    return layer.add(x, layer.drop(y), "residual");
   }
 
   Value linear(Body &layer, Value x, const std::string &name, int64_t width, int64_t fan) {
@@ -275,6 +277,7 @@ static T5Config readConfig(Import &import) {
                 "more than half of relative_attention_num_buckets = " + Twine(result.buckets),
                 Twine(result.maxDistance));
   result.norm.eps = config.number({"layer_norm_epsilon"}, 1e-6);
+  result.dropout = config.rate({"dropout_rate"}, 0.1);
   result.factor = config.number({"initializer_factor"}, 1.0);
   std::string projection = config.text({"feed_forward_proj"}, "relu");
   StringRef name = projection;

@@ -21,6 +21,7 @@ struct VitConfig {
   Norm norm;
   InitScheme init;
   bool qkvBias;
+  DropoutRates dropout;
 
   static VitConfig read(Config &config);
   int64_t patches() const { return (image.first / patch.first) * (image.second / patch.second); }
@@ -42,6 +43,8 @@ VitConfig VitConfig::read(Config &config) {
   result.poolerActivation = config.activation({"pooler_act"}, "tanh");
   result.norm = {config.number({"layer_norm_eps"}, 1e-12)};
   result.init = {config.number({"initializer_range"}, 0.02)};
+  result.dropout = {config.rate({"hidden_dropout_prob"}, 0),
+                    config.rate({"attention_probs_dropout_prob"}, 0)};
   result.qkvBias = config.flag({"qkv_bias"}, true);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
   auto text = [](std::pair<int64_t, int64_t> sizes) {
@@ -66,11 +69,11 @@ static Layer makeLayer(ModelBuilder &model, const VitConfig &config) {
         double scale = 1 / std::sqrt(double(config.width / config.heads));
         Value attention = body.linear(body.attention(qkv, own[1], {config.heads}, scale),
                                       "attention.output.dense", config.width);
-        Value x = body.add(attention, own[0], "residual");
+        Value x = body.add(body.drop(attention), own[0], "residual");
         Value ffn =
             body.feedForward(config.activation, body.layerNorm(x, "layernorm_after", config.norm),
                              "intermediate.dense", "output.dense", config.ffnWidth);
-        return body.add(ffn, x, "residual");
+        return body.add(body.drop(ffn), x, "residual");
       });
 }
 
@@ -137,7 +140,8 @@ void transformer::buildVit(Import &import) {
 
   Body &body = model.entry();
   body.init = config.init;
-  Value hidden = embedPatches(body, config, base + "embeddings.", pixels, sequences);
+  model.dropout = config.dropout;
+  Value hidden = body.drop(embedPatches(body, config, base + "embeddings.", pixels, sequences));
   Layer layer = makeLayer(model, config);
   for (int64_t i = 0; i < config.layers; ++i)
     hidden = model.call(layer, base + "encoder.layer." + std::to_string(i), {hidden, sequences});

@@ -23,6 +23,7 @@ struct WhisperConfig {
   InitScheme init;
   std::optional<int64_t> padding; // the row of words that is not trained
   bool tied;
+  DropoutRates dropout;
 
   static WhisperConfig read(Config &config);
 };
@@ -38,6 +39,7 @@ public:
 
   void build(EntryPoint point) {
     body().init = config.init;
+    model.dropout = config.dropout;
     if (config.tied)
       model.declare(wordsName(), tableType(), wordsInit(), {"proj_out.weight"});
     Value memory, source;
@@ -117,7 +119,7 @@ private:
     model.declareBuffer(table + ".weight", {config.sourcePositions, config.width},
                         body().init.embedding(model.getContext()));
     Value places = body().embedding(columns, table, config.sourcePositions, config.width);
-    return {body().add(x, places, "embeddings"), tokens};
+    return {body().drop(body().add(x, places, "embeddings")), tokens};
   }
 
   Value finish(Value x, const std::string &side) {
@@ -145,6 +147,7 @@ private:
                          body().embedding(input.positions, base + "decoder.embed_positions",
                                           config.targetPositions, config.width),
                          "embeddings");
+    x = body().drop(x);
     Type rows = body().rows(config.width), sequences = model.sequencesType();
     SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
     if (memory)
@@ -178,7 +181,7 @@ private:
                               project(layer, source, block + ".v_proj")};
     Value read = cache && *cache ? cache->attend(layer, qkv, sequences, options, scale(options))
                                  : layer.attention(qkv, sequences, options, scale(options));
-    return layer.add(x, project(layer, read, block + ".out_proj"), "residual");
+    return layer.add(x, layer.drop(project(layer, read, block + ".out_proj")), "residual");
   }
 
   Value attendSource(Body &layer, Value x, Value sequences, const AttentionOptions &options,
@@ -191,8 +194,8 @@ private:
 
   Value feedForward(Body &layer, Value x, const WhisperConfig::Stack &stack) {
     Value y = layer.layerNorm(x, "final_layer_norm", norm);
-    return layer.add(x, layer.feedForward(config.activation, y, "fc1", "fc2", stack.ffnWidth),
-                     "residual");
+    y = layer.feedForward(config.activation, y, "fc1", "fc2", stack.ffnWidth);
+    return layer.add(x, layer.drop(y), "residual");
   }
 
   Value project(Body &layer, Value x, StringRef name) {
@@ -231,6 +234,8 @@ WhisperConfig WhisperConfig::read(Config &config) {
   result.mels = config.size({"num_mel_bins"}, 80);
   result.sourcePositions = config.size({"max_source_positions"}, 1500, Config::maxPositions);
   result.targetPositions = config.size({"max_target_positions"}, 448, Config::maxPositions);
+  result.dropout = {config.rate({"dropout"}, 0), config.rate({"attention_dropout"}, 0),
+                    config.rate({"activation_dropout"}, 0)};
   auto readStack = [&](const std::string &side) {
     Stack stack;
     stack.layers = config.size({side + "_layers"}, 4, Config::maxLayers);

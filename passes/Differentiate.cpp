@@ -254,13 +254,15 @@ private:
     return success();
   }
 
-  /// The backward takes columns and other shapes of what it is given by itself.
+  /// The backward takes columns and other shapes of what it is given, and the keys of dropout, by
+  /// itself.
   static void moveViews(Block &block, Operation *boundary) {
     OpBuilder b(boundary->getContext());
     b.setInsertionPointAfter(boundary);
     SmallVector<Operation *> own;
     for (Operation &op : llvm::make_range(block.begin(), Block::iterator(boundary)))
-      if (isa<SplitOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+      if (isa<SplitOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+              arith::AddIOp>(op))
         own.push_back(&op);
     for (Operation *op : llvm::reverse(own)) { // one in front of what reads it
       Operation *view = b.clone(*op);

@@ -62,18 +62,22 @@ struct Expander {
     auto attention = AttentionOp::create(
         builder, q.getType(), /*log_sum_exp=*/Type(), q, k, v, sequences, keys, inputs.scaleFactor,
         inputs.positionBias, /*query_scores=*/Value(), /*key_scores=*/Value(),
-        builder.getI64IntegerAttr(inputs.numHeads), inputs.numKvHeads,
+        /*dropout_key=*/Value(), builder.getI64IntegerAttr(inputs.numHeads), inputs.numKvHeads,
         builder.getF64FloatAttr(inputs.scale.value_or(1.0 / std::sqrt(headDim))), inputs.options,
         /*columns=*/DenseI32ArrayAttr());
     return linear(attention.getResult(), p[3], layout);
   }
 
-  Value feedForward(Value x, ActivationKind kind, ArrayRef<Projection> p, WeightLayout layout) {
+  Value feedForward(Value x, ActivationKind kind, ArrayRef<Projection> p, WeightLayout layout,
+                    double dropout = 0) {
     Value hidden = linear(x, p[0], layout);
     Value value = ActivationOp::create(builder, hidden.getType(),
                                        ActivationKindAttr::get(builder.getContext(), kind), hidden);
     if (p.size() == 3) // gate, up, down
       value = arith::MulFOp::create(builder, value, linear(x, p[1], layout));
+    if (dropout != 0)
+      value = DropoutOp::create(builder, value.getType(), value, /*key=*/Value(),
+                                builder.getF64FloatAttr(dropout));
     return linear(value, p.back(), layout);
   }
 
@@ -127,7 +131,8 @@ Value expand(MultiHeadAttentionOp op) {
 
 Value expand(FeedForwardOp op) {
   return Expander(op).feedForward(op.getX(), op.getActivation(),
-                                  zipped(op.getWeights(), op.getBiases()), op.getLayout());
+                                  zipped(op.getWeights(), op.getBiases()), op.getLayout(),
+                                  op.getDropout().convertToDouble());
 }
 
 Value expand(EncoderLayerOp op) {

@@ -316,6 +316,34 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
+def SeedDropoutPass : Pass<"transformer-seed-dropout", "::mlir::ModuleOp"> {
+  let summary = "keys for what a training step drops";
+  let description = [{
+    Gives the function `function` an input `dropout_seed` (a scalar of i64) and every
+    `dropout` and `attention` with a rate, in it and in the layers that it calls, a key:
+    the seed plus the number of the site. A layer takes the key of its first site as its
+    last argument, so equal layers stay one function; layers that others call, too, are
+    copied. Nothing changes where no rate is above 0. Composites must have been expanded.
+
+    Example:
+    ```mlir
+    func.func private @layer(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+      %y = transformer.dropout %x rate 1.000000e-01 : tensor<?x8xf32>
+      return %y : tensor<?x8xf32>
+    }
+    // becomes
+    func.func private @layer_dropout(%x: tensor<?x8xf32>, %key: i64) -> tensor<?x8xf32> {
+      %y = transformer.dropout %x key(%key) rate 1.000000e-01 : tensor<?x8xf32>
+      return %y : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"function", "function", "std::string", "\"loss\"", "the function that gets a seed">,
+                 Option<"rate", "rate", "double", "-1", "in place of the definition's rates above 0; negative: these">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
 def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
   let summary = "gradients of a loss with regard to the parameters";
   let description = [{

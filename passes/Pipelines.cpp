@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -25,9 +26,33 @@ llvm::Error transformer::LinearDtypes::check() const {
   return llvm::Error::success();
 }
 
-/// From a model to its training step alone.
-static void addTraining(OpPassManager &manager, const transformer::Purpose &purpose) {
+llvm::Error transformer::Purpose::check() const {
+  if (mode != "inference" && mode != "train")
+    return llvm::createStringError("--mode " + mode + ": expected inference or train");
+  if (recompute != "none" && recompute != "layer")
+    return llvm::createStringError("--recompute " + recompute + ": expected none or layer");
+  double rate = 0;
+  if (!dropout.empty() && (!llvm::to_float(dropout, rate) || !(rate >= 0 && rate < 1)))
+    return llvm::createStringError("--dropout " + dropout + ": expected a rate in [0, 1)");
+  if (!trains() && recompute != "none")
+    return llvm::createStringError("--recompute goes with --mode train");
+  if (!trains() && !dropout.empty())
+    return llvm::createStringError("--dropout goes with --mode train");
+  return llvm::Error::success();
+}
+
+/// From a model as written to its loss alone.
+static void addLoss(OpPassManager &manager, const transformer::Purpose &purpose) {
   manager.addPass(transformer::createAddLossPass());
+  manager.addPass(transformer::createExpandCompositesPass());
+  transformer::SeedDropoutPassOptions seeds;
+  if (!purpose.dropout.empty())
+    llvm::to_float(purpose.dropout, seeds.rate);
+  manager.addPass(transformer::createSeedDropoutPass(seeds));
+}
+
+/// From a loss to its training step alone.
+static void addTraining(OpPassManager &manager, const transformer::Purpose &purpose) {
   transformer::DifferentiatePassOptions differentiate;
   differentiate.recompute = purpose.recompute;
   manager.addPass(transformer::createDifferentiatePass(differentiate));
@@ -37,12 +62,14 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
 
 void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes,
                                       const Purpose &purpose) {
+  if (purpose.trains())
+    addLoss(manager, purpose);
   manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createDeduplicateLayersPass());
-  if (purpose.trains)
+  if (purpose.trains())
     addTraining(manager, purpose);
   else // a trained weight is its own tensor
     manager.addNestedPass<func::FuncOp>(createMergeQkvPass());

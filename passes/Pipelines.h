@@ -21,10 +21,15 @@ struct LinearDtypes {
   llvm::Error check() const;
 };
 
-/// What a program is for: --mode and what goes with it.
+/// What a program is for, by the names of the command line.
 struct Purpose {
-  bool trains = false;
-  std::string recompute = "none"; // of the forward: layer
+  std::string mode = "inference";
+  std::string recompute = "none"; // of the forward, in training: layer
+  std::string dropout;            // a rate, in training; empty: those of the definition
+
+  bool trains() const { return mode == "train"; }
+  /// Names the option, what was expected and what was found.
+  llvm::Error check() const;
 };
 
 /// `transformer-fuse`: from a model as written to fused core ops, each distinct

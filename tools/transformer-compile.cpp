@@ -33,6 +33,11 @@ static cl::opt<std::string>
                        "none, or layer (all of a layer but its input: less memory)"),
               cl::init("none"), cl::cat(category));
 static cl::opt<std::string>
+    dropout("dropout",
+            cl::desc("With --mode train, a rate in place of the model definition's, where it has "
+                     "dropout: 0 for none"),
+            cl::value_desc("rate"), cl::cat(category));
+static cl::opt<std::string>
     dtype("weights-dtype",
           cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
                    "output) or int4 (a scale for each 32 inputs of an output); rounded when a "
@@ -66,9 +71,17 @@ int main(int argc, char **argv) {
   if (input.empty() || output.empty())
     return mlir::transformer::printError(
         "expected a model definition and -o OUTPUT; try transformer-compile --help");
-  CompileOptions options{
-      input, output,       target, arch,       mode,   recompute, {dtype, activations},
-      emit,  embedWeights, timing, verifyEach, argv[0]};
+  CompileOptions options{input,
+                         output,
+                         target,
+                         arch,
+                         {mode, recompute, dropout},
+                         {dtype, activations},
+                         emit,
+                         embedWeights,
+                         timing,
+                         verifyEach,
+                         argv[0]};
   if (llvm::Error error = mlir::transformer::compile(options))
     return mlir::transformer::printError(llvm::toString(std::move(error)));
   return 0;

@@ -65,13 +65,9 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
     return createStringError("--" + option + " " + value + ": expected " + supported +
                              " (others are not supported yet)");
   };
-  if (options.mode != "inference" && options.mode != "train")
-    return createStringError("--mode " + options.mode + ": expected inference or train");
-  if (options.recompute != "none" && options.recompute != "layer")
-    return createStringError("--recompute " + options.recompute + ": expected none or layer");
-  bool trains = options.mode == "train";
-  if (!trains && options.recompute != "none")
-    return createStringError("--recompute goes with --mode train");
+  if (llvm::Error error = options.purpose.check())
+    return error;
+  bool trains = options.purpose.trains();
   if (trains && options.dtypes.areRounded())
     return createStringError("--weights-dtype " + options.dtypes.weights +
                              ": expected f32 with --mode train");
@@ -180,8 +176,7 @@ llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &optio
   manager.enableVerifier(options.verifyEach);
 #endif
   for (const Stage &stage : goal.kind->stages.take_front(goal.stages))
-    stage.build(manager,
-                {options.arch, options.dtypes, {options.mode == "train", options.recompute}});
+    stage.build(manager, {options.arch, options.dtypes, options.purpose});
   DiagnosticText diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return diagnostics.error("compiling " + options.input + " failed");

@@ -14,8 +14,7 @@ struct CompileOptions {
   std::string output;
   std::string target = "cpu";
   std::string arch; // "": what the target is by itself
-  std::string mode = "inference";
-  std::string recompute = "none";
+  Purpose purpose;
   LinearDtypes dtypes;
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;

@@ -66,6 +66,8 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
       continue;
     if (function.hasLocalLinkage()) // whatever a model calls its layers, memcpy is the C library's
       function.setName("model." + function.getName());
+    if (!function.hasOneUse()) // shared code is written once: LLVM takes long for a long function
+      function.addFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr("target-cpu", target.getCpu());
     function.addFnAttr("target-features", target.getFeatures());
     function.addFnAttr("prefer-vector-width", width);

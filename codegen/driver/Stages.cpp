@@ -96,6 +96,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                            llvm::cl::desc("as --mode of transformer-compile")};
   Option<std::string> recompute{*this, "recompute", llvm::cl::init("none"),
                                 llvm::cl::desc("as --recompute of transformer-compile")};
+  Option<std::string> dropout{*this, "dropout",
+                              llvm::cl::desc("as --dropout of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
@@ -111,7 +113,7 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
         buildStages(manager, stages,
                     {arch,
                      {options.weightsDtype, options.activationsDtype},
-                     {options.mode == "train", options.recompute}});
+                     {options.mode, options.recompute, options.dropout}});
       });
 }
 

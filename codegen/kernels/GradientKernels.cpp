@@ -81,6 +81,15 @@ LogicalResult EmbeddingGradientOp::verify() {
   return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
 }
 
+LogicalResult DropoutOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+}
+
 LogicalResult AttentionGradientOp::verify() {
   if (failed(verifyKernel(*this, getPositionBias() ? 5 : 3)))
     return failure();

@@ -70,23 +70,30 @@ def Kernel_EmbeddingGradientOp : Kernel_Op<"embedding_gradient"> {
   let assemblyFormat = "`ins` `(` $ids `,` $dy `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_DropoutOp : Kernel_Op<"dropout"> {
+  let summary = "zeros for some numbers, the others scaled up";
+  let description = [{ins: x `[T, W]` (rows may be strided), key i64; outs: `[T, W]`, which may be x's buffer.}];
+  let arguments = (ins Kernel_Buffer:$x, I64:$key, Variadic<Kernel_Buffer>:$outs, F64Attr:$rate);
+  let assemblyFormat = "`ins` `(` $x `,` $key `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient", [AttrSizedOperandSegments]> {
   let summary = "backward of attention";
   let description = [{
     ins: q, result and dresult `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]`
     (rows may be strided), log_sum_exp `[Tq, num_heads]`, cu of the queries and cu of
     the keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]` or
-    `[num_heads]` 0 or 1 times; outs: dq, dk, dv and, with a position_bias, its gradient and
+    `[num_heads]` 0 or 1 times, dropout_key i64 0 or 1 times; outs: dq, dk, dv and, with a position_bias, its gradient and
     scratch `[B, num_heads, P]` (P is 1 of slopes), what each sequence adds to it.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$result,
                        Kernel_Buffer:$log_sum_exp, Kernel_Buffer:$dresult, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Optional<F32>:$scale_factor, Optional<Kernel_Buffer>:$position_bias,
-                       Variadic<Kernel_Buffer>:$outs,
+                       Optional<I64>:$dropout_key, Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale, Transformer_AttentionOptions:$options);
   let assemblyFormat = [{
     `ins` `(` $q `,` $k `,` $v `,` $result `,` $log_sum_exp `,` $dresult `,` $cu_queries `,` $cu_keys
-    (`,` `scale_factor` $scale_factor^)? `)` (`position_bias` `(` $position_bias^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
+    (`,` `scale_factor` $scale_factor^)? `)` (`position_bias` `(` $position_bias^ `)`)? (`dropout_key` `(` $dropout_key^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -69,7 +69,7 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
 bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {
   if (read->getOwner() != op || write->getOwner() != op)
     return false;
-  if (isa<RotaryEmbeddingOp>(op))
+  if (isa<RotaryEmbeddingOp, DropoutOp>(op))
     return read->getOperandNumber() == 0;
   auto norm = dyn_cast<LayerNormOp>(op);
   return norm && read->getOperandNumber() <= norm.getResidual().size();

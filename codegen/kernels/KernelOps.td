@@ -172,20 +172,21 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
     strided: columns of a merged projection), cu of the queries and cu of the
     keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]`
     or `[num_heads]` 0 or 1 times, query_scores `[Tq, num_heads * P]`, key_scores
-    `[Tk, num_kv_heads * P]` and columns `[N]` i32; outs: result `[Tq, num_heads * D]` and,
+    `[Tk, num_kv_heads * P]` and columns `[N]` i32, dropout_key i64 0 or 1 times; outs: result `[Tq, num_heads * D]` and,
     optionally, log_sum_exp `[Tq, num_heads]`. Semantics: `transformer.attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor,
                        Optional<Kernel_Buffer>:$position_bias, Optional<Kernel_Buffer>:$query_scores,
                        Optional<Kernel_Buffer>:$key_scores, Optional<Kernel_Buffer>:$columns,
-                       Variadic<Kernel_Buffer>:$outs,
+                       Optional<I64>:$dropout_key, Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale,
                        Transformer_AttentionOptions:$options);
   let assemblyFormat = [{
     `ins` `(` $q `,` $k `,` $v `,` $cu_queries `,` $cu_keys (`,` `scale_factor` $scale_factor^)? `)`
     (`position_bias` `(` $position_bias^ `)`)? (`query_scores` `(` $query_scores^ `)`)?
-    (`key_scores` `(` $key_scores^ `)`)? (`columns` `(` $columns^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
+    (`key_scores` `(` $key_scores^ `)`)? (`columns` `(` $columns^ `)`)?
+    (`dropout_key` `(` $dropout_key^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -27,9 +27,9 @@ struct ConvertAttention : OpConversionPattern<AttentionOp> {
     rewriter.replaceOpWithNewOp<kernel::AttentionOp>(
         op, op->getResultTypes(), q, adaptor.getK().front(), adaptor.getV().front(), queries.cu,
         keys.cu, adaptor.getScaleFactor(), optional(adaptor.getPositionBias()),
-        optional(adaptor.getQueryScores()), optional(adaptor.getKeyScores()), columns, outs,
-        op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
-        op.getOptions());
+        optional(adaptor.getQueryScores()), optional(adaptor.getKeyScores()), columns,
+        optional(adaptor.getDropoutKey()), outs, op.getNumHeadsAttr(),
+        rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getOptions());
     return success();
   }
 };

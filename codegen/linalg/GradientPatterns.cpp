@@ -136,6 +136,22 @@ struct ConvertRotaryGradient : OpConversionPattern<RotaryEmbeddingGradientOp> {
   }
 };
 
+struct ConvertDropout : OpConversionPattern<DropoutOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(DropoutOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    if (!adaptor.getKey()) {
+      rewriter.replaceOp(op, adaptor.getX());
+      return success();
+    }
+    Value out = emptyRows(rewriter, op.getLoc(), op.getResult(), adaptor.getX());
+    rewriter.replaceOpWithNewOp<kernel::DropoutOp>(op, TypeRange{out.getType()}, adaptor.getX(),
+                                                   adaptor.getKey(), ValueRange{out},
+                                                   op.getRateAttr());
+    return success();
+  }
+};
+
 struct ConvertAttentionGradient : OpConversionPattern<AttentionGradientOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(AttentionGradientOp op, OneToNOpAdaptor adaptor,
@@ -154,8 +170,9 @@ struct ConvertAttentionGradient : OpConversionPattern<AttentionGradientOp> {
     auto converted = kernel::AttentionGradientOp::create(
         rewriter, op.getLoc(), ValueRange(outs).getTypes(), q, k, v, adaptor.getResult().front(),
         adaptor.getLogSumExp().front(), adaptor.getDresult().front(), queries.cu, keys.cu,
-        optional(adaptor.getScaleFactor()), bias, outs, op.getNumHeadsAttr(),
-        rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getOptions());
+        optional(adaptor.getScaleFactor()), bias, optional(adaptor.getDropoutKey()), outs,
+        op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
+        op.getOptions());
     rewriter.replaceOp(op, converted.getResults().take_front(op->getNumResults()));
     return success();
   }
@@ -219,5 +236,6 @@ void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
       .add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
            ConvertLinearWeightGradient, ConvertSumRows, ConvertNormGradient<LayerNormGradientOp>,
            ConvertNormGradient<RmsNormGradientOp>, ConvertEmbeddingGradient, ConvertRotaryGradient,
-           ConvertAttentionGradient, ConvertSplat, ConvertConcat>(converter, patterns.getContext());
+           ConvertDropout, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
+          converter, patterns.getContext());
 }

@@ -44,11 +44,11 @@ static double relativeScore(const AttentionInputs &inputs, int64_t query, int64_
          at(inputs.keyScores, key, kvHead, inputs.numKvHeads);
 }
 
-/// One head of one query: softmax of `scores` times v, in `count` columns. v and
-/// out point to the head's columns; consecutive keys are `stride` apart. Returns
-/// the logarithm of the sum.
-static double attend(std::vector<double> scores, const double *v, int64_t stride, int64_t count,
-                     double *out) {
+/// One head of one query: softmax of `scores`, each times its factor, times v, in
+/// `count` columns. v and out point to the head's columns; consecutive keys are
+/// `stride` apart. Returns the logarithm of the sum.
+static double attend(std::vector<double> scores, function_ref<double(int64_t)> factorOf,
+                     const double *v, int64_t stride, int64_t count, double *out) {
   if (scores.empty())
     return -std::numeric_limits<double>::infinity(); // a query without any key gives zeros
   double max = *llvm::max_element(scores), sum = 0;
@@ -56,7 +56,7 @@ static double attend(std::vector<double> scores, const double *v, int64_t stride
     sum += score = std::exp(score - max);
   for (auto [key, score] : llvm::enumerate(scores))
     for (int64_t d = 0; d < count; ++d)
-      out[d] += score / sum * v[key * stride + d];
+      out[d] += factorOf(key) * score / sum * v[key * stride + d];
   return max + std::log(sum);
 }
 
@@ -66,6 +66,7 @@ Tensor reference::attention(const Tensor &q, const Tensor &k, const Tensor &v,
   int64_t heads = inputs.numHeads, headDim = q.shape[1] / heads;
   int64_t group = heads / inputs.numKvHeads; // query heads that share a key head
   Tensor result = Tensor::zeros(q.shape);
+  DropoutFactors dropout(inputs.dropoutKey, inputs.options.getDropout().convertToDouble());
   if (logSumExp)
     *logSumExp = Tensor::zeros({q.shape[0], heads});
   for (int64_t b = 0; b < queries.batch; ++b) {
@@ -83,8 +84,11 @@ Tensor reference::attention(const Tensor &q, const Tensor &k, const Tensor &v,
           dot += relativeScore(inputs, row, h, firstKey + key, h / group, key - position);
           scores.push_back(inputs.scale * dot + biasOf(inputs.bias, h, key - position));
         }
-        double logarithm = attend(std::move(scores), v.row(firstKey + first) + kvColumn, v.shape[1],
-                                  headDim, result.row(row) + column);
+        auto factorOf = [&, first = first](int64_t key) {
+          return dropout.at(row, first + key, h + 1);
+        };
+        double logarithm = attend(std::move(scores), factorOf, v.row(firstKey + first) + kvColumn,
+                                  v.shape[1], headDim, result.row(row) + column);
         if (logSumExp)
           logSumExp->row(row)[h] = logarithm;
       }
@@ -120,6 +124,7 @@ LogicalResult reference::evaluate(AttentionOp op, Frame &frame) {
   inputs.queryScores = frame.optional(op.getQueryScores());
   inputs.keyScores = frame.optional(op.getKeyScores());
   inputs.columns = op.getColumns().value_or(ArrayRef<int32_t>());
+  inputs.dropoutKey = frame.optional(op.getDropoutKey());
   if ((inputs.queryScores &&
        failed(checkRows(op, frame, "query_scores", *inputs.queryScores, queries))) ||
       (inputs.keyScores && failed(checkRows(op, frame, "key_scores", *inputs.keyScores, keys))))
@@ -140,10 +145,10 @@ namespace {
 class AttentionBackward {
 public:
   AttentionBackward(AttentionGradientOp op, Frame &frame, const AttentionInputs &inputs)
-      : inputs(inputs), q(frame.tensor(op.getQ())), k(frame.tensor(op.getK())),
-        v(frame.tensor(op.getV())), y(frame.tensor(op.getResult())),
-        dy(frame.tensor(op.getDresult())), logSumExp(frame.tensor(op.getLogSumExp())),
-        width(q.shape[1] / inputs.numHeads) {
+      : inputs(inputs), dropout(inputs.dropoutKey, inputs.options.getDropout().convertToDouble()),
+        q(frame.tensor(op.getQ())), k(frame.tensor(op.getK())), v(frame.tensor(op.getV())),
+        y(frame.tensor(op.getResult())), dy(frame.tensor(op.getDresult())),
+        logSumExp(frame.tensor(op.getLogSumExp())), width(q.shape[1] / inputs.numHeads) {
     auto zeros = [](const Tensor *like) { return like ? Tensor::zeros(like->shape) : Tensor(); };
     dq = zeros(&q), dk = zeros(&k), dv = zeros(&v), dbias = zeros(inputs.bias);
     dqueryScores = zeros(inputs.queryScores), dkeyScores = zeros(inputs.keyScores);
@@ -168,9 +173,11 @@ public:
         dp += dy.row(row)[column + d] * v.row(at)[kvColumn + d];
       }
       double score = inputs.scale * dot + biasOf(inputs.bias, head, distance);
-      double p = std::exp(score - logSumExp.row(row)[head]), ds = p * (dp - delta);
+      double p = std::exp(score - logSumExp.row(row)[head]),
+             factor = dropout.at(row, key, head + 1);
+      double ds = p * (factor * dp - delta);
       for (int64_t d = 0; d < width; ++d) {
-        dv.row(at)[kvColumn + d] += p * dy.row(row)[column + d];
+        dv.row(at)[kvColumn + d] += factor * p * dy.row(row)[column + d];
         dq.row(row)[column + d] += inputs.scale * ds * k.row(at)[kvColumn + d];
         dk.row(at)[kvColumn + d] += inputs.scale * ds * q.row(row)[column + d];
       }
@@ -202,6 +209,7 @@ private:
   }
 
   const AttentionInputs &inputs;
+  DropoutFactors dropout;
   const Tensor &q, &k, &v, &y, &dy, &logSumExp;
   int64_t width;
 };
@@ -222,6 +230,7 @@ LogicalResult reference::evaluate(AttentionGradientOp op, Frame &frame) {
   inputs.queryScores = frame.optional(op.getQueryScores());
   inputs.keyScores = frame.optional(op.getKeyScores());
   inputs.columns = op.getColumns().value_or(ArrayRef<int32_t>());
+  inputs.dropoutKey = frame.optional(op.getDropoutKey());
   if (op.getScaleFactor())
     inputs.scale *= frame.tensor(op.getScaleFactor()).reals()[0];
   AttentionBackward backward(op, frame, inputs);

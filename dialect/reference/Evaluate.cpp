@@ -60,7 +60,7 @@ void reference::registerEvaluation(DialectRegistry &registry) {
       +[](MLIRContext *context, linalg::LinalgDialect *) { attach<linalg::TransposeOp>(context); });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     attach<tensor::DimOp, tensor::SplatOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp,
-           tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ExpandShapeOp,
+           tensor::ExtractOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ExpandShapeOp,
            tensor::CollapseShapeOp>(context);
   });
 }

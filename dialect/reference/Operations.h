@@ -93,6 +93,22 @@ LogicalResult evaluate(RmsNormOp op, Frame &frame);
 LogicalResult evaluate(ResidualRmsNormOp op, Frame &frame);
 LogicalResult evaluate(ActivationOp op, Frame &frame);
 
+// Dropout: Dropout.cpp.
+
+/// What dropout multiplies numbers by: 0, or 1 / (1 - rate).
+class DropoutFactors {
+public:
+  /// Without a key it is always 1.
+  DropoutFactors(const Tensor *key, double rate);
+  double at(int64_t row, int64_t column, int64_t stream) const;
+
+private:
+  bool isThere;
+  uint64_t key, below; // numbers below it are dropped
+  double scale;
+};
+LogicalResult evaluate(DropoutOp op, Frame &frame);
+
 // Attention: Attention.cpp.
 
 struct AttentionInputs {
@@ -103,6 +119,7 @@ struct AttentionInputs {
   // Disentangled: `[Tq, H * P]`, `[Tk, Hkv * P]`, either may be none, and the column of a distance.
   const Tensor *queryScores = nullptr, *keyScores = nullptr;
   llvm::ArrayRef<int32_t> columns = {};
+  const Tensor *dropoutKey = nullptr;
 };
 /// q `[Tq, H * D]`, k and v `[Tk, Hkv * D]`: `[Tq, H * D]`, and the logarithms of
 /// the sums, `[Tq, H]`, to `logSumExp` if it is given.
@@ -140,6 +157,8 @@ LogicalResult evaluate(arith::SubIOp op, Frame &frame);
 LogicalResult evaluate(arith::MulIOp op, Frame &frame);
 LogicalResult evaluate(tensor::DimOp op, Frame &frame);
 LogicalResult evaluate(tensor::SplatOp op, Frame &frame);
+/// Of an integer.
+LogicalResult evaluate(tensor::ExtractOp op, Frame &frame);
 LogicalResult evaluate(tensor::EmptyOp op, Frame &frame);
 LogicalResult evaluate(tensor::CastOp op, Frame &frame);
 LogicalResult evaluate(tensor::ConcatOp op, Frame &frame);

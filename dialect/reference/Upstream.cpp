@@ -134,6 +134,14 @@ static std::vector<int64_t> sizesOf(RankedTensorType type, ValueRange dynamic, F
   return shape;
 }
 
+LogicalResult reference::evaluate(tensor::ExtractOp op, Frame &frame) {
+  const Tensor &source = frame.tensor(op.getTensor());
+  if (!source.isInteger() || source.rank() != 0)
+    return frame.fail(op, "expected a scalar of an integer type");
+  frame.set(op.getResult(), Tensor::scalar(source.integers()[0]));
+  return success();
+}
+
 LogicalResult reference::evaluate(tensor::SplatOp op, Frame &frame) {
   Tensor result = Tensor::zeros(sizesOf(op.getType(), op.getDynamicSizes(), frame));
   result.reals().assign(result.size(), frame.tensor(op.getInput()).reals()[0]);

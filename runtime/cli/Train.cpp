@@ -111,6 +111,7 @@ void addTrain(CLI::App &app, Session &session) {
   number("--epsilon", values.epsilon, "Added to its root", 0, most);
   number("--max-grad-norm", values.maxGradNorm, "Clips gradients to this norm; 0: does not", 0,
          most);
+  command->add_option("--seed", values.seed, "Of what dropout drops")->capture_default_str();
   command->add_option("--log", options->log, "Write a line of JSON a step");
   CLI::Option *save =
       command->add_option("--save", options->save,

@@ -12,7 +12,7 @@
 namespace transformer::runtime {
 namespace {
 
-constexpr const char *kEntry = "train_step", *kStep = "step";
+constexpr const char *kEntry = "train_step", *kStep = "step", *kDropoutSeed = "dropout_seed";
 constexpr const char *kWeights = "model.safetensors", *kTraining = "training.safetensors";
 
 const EntryInfo &trainingEntry(const Module &module) {
@@ -36,6 +36,15 @@ std::map<std::string, double> named(const Hyperparameters &values) {
           {"beta2", values.beta2},
           {"epsilon", values.epsilon},
           {"max_grad_norm", values.maxGradNorm}};
+}
+
+/// A number for each step that no other step of a run has, and few of other runs: SplitMix64
+/// (Steele et al. 2014).
+int64_t seedOfStep(uint64_t seed, int64_t step) {
+  uint64_t z = seed + 0x9E3779B97F4A7C15 * static_cast<uint64_t>(step);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return static_cast<int64_t>(z ^ (z >> 31));
 }
 
 /// Copies the small files beside the weights: config, tokenizer.
@@ -96,6 +105,9 @@ void Trainer::resume(const std::string &folder) {
 
 StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameters) {
   inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
+  for (const InputInfo &input : entry.inputs)
+    if (input.name == kDropoutSeed)
+      inputs[kDropoutSeed] = scalar(DataType::I64, seedOfStep(hyperparameters.seed, count + 1));
   for (const auto &[name, value] : named(hyperparameters))
     inputs[name] = scalar(DataType::F64, value);
   Call call = program.prepare(kEntry, std::move(inputs), &state);
@@ -112,7 +124,7 @@ std::vector<const InputInfo *> Trainer::inputs() const {
   std::map<std::string, double> others = named({});
   std::vector<const InputInfo *> result;
   for (const InputInfo &input : entry.inputs)
-    if (input.name != kStep && !others.count(input.name))
+    if (input.name != kStep && input.name != kDropoutSeed && !others.count(input.name))
       result.push_back(&input);
   return result;
 }

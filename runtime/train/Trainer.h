@@ -20,6 +20,7 @@ namespace transformer::runtime {
 struct Hyperparameters {
   double learningRate = 5e-5, weightDecay = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double maxGradNorm = 1; // 0: gradients are not clipped
+  uint64_t seed = 0;      // of dropout
 };
 
 struct StepResult {

@@ -6,6 +6,9 @@ by at most three times what PyTorch's in float32 do so far, or a few units in th
 gradient is nothing but rounding (the bias of keys) that can be much. Besides, to the last bit: one thread and two,
 --recompute layer, and a run that is stopped in the middle and resumed.
 
+That is without dropout. With it, the mean loss of each quarter of the steps lies where those of five of PyTorch's
+seeds do: between the least and the largest, or not farther outside than these are apart.
+
 What PyTorch gives is recorded (`training.safetensors`: float64's curves, rounded weights, and the gaps); with --live
 the installed one is asked, with --record its answers are written.
 """
@@ -23,6 +26,7 @@ from gradients import HERE, Arrays, labels_for, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
 
 STEPS, BATCHES, RATE, DECAY, CLIP = 100, 4, 2e-4, 0.01, 1.0
+SEEDS, WINDOWS = 5, 4  # of dropout; in which losses are averaged
 FACTOR, FLOOR = 3.0, 4 * 2.0**-23  # times the gap; of a value
 
 
@@ -38,14 +42,16 @@ def data_of(case: Path) -> Arrays:
     return data
 
 
-def curves(case: Path, data: Arrays, name: str) -> tuple[np.ndarray, np.ndarray, Arrays]:
-    """PyTorch's losses, norms and last weights in a type."""
+def curves(case: Path, data: Arrays, name: str, seed: int | None = None) -> tuple[np.ndarray, np.ndarray, Arrays]:
+    """PyTorch's losses, norms and last weights in a type, with dropout where there is a seed."""
     import torch
     from exact import exact
     from reference import load_model
 
     dtype = getattr(torch, name)
-    model = load_model(case, dtype).eval()
+    model = load_model(case, dtype).train(seed is not None)
+    if seed is not None:
+        torch.manual_seed(seed)
     names = trained_names(model)
     for name, p in model.named_parameters():
         p.requires_grad_(name in names)
@@ -77,9 +83,17 @@ def expected_of(case: Path, data: Arrays, live: bool, record: bool) -> Arrays:
     for name, weight in exact[2].items():
         gap = np.abs(weight - single[2][name]).max()
         found |= {f"weights.{name}": weight.astype(np.float32), f"gaps.{name}": np.array(gap)}
+    if dropout_rates(case):
+        found["dropout_losses"] = np.stack([curves(case, data, "float32", seed)[0] for seed in range(SEEDS)])
     if record:
         save_file(found, recorded)
     return found
+
+
+def dropout_rates(case: Path) -> list[str]:
+    """The fields of the case's config that make a training step drop numbers."""
+    config = json.loads((case / "config.json").read_text())
+    return [key for key, value in config.items() if ("dropout" in key or key.endswith("_pdrop")) and value]
 
 
 class Runs:
@@ -132,6 +146,38 @@ def compare_weights(found: Arrays, expected: Arrays) -> float:
     return worst
 
 
+def compare_dropout(found: np.ndarray, expected: Arrays) -> None:
+    """Raises unless losses with dropout are like those of PyTorch's seeds, and unlike those without it."""
+    means = expected["dropout_losses"].reshape(SEEDS, WINDOWS, -1).mean(2)
+    low, high = means.min(0), means.max(0)
+    spread = high - low
+
+    def inside(losses: np.ndarray) -> np.ndarray:
+        mean = losses.reshape(WINDOWS, -1).mean(1)
+        return (mean >= low - spread) & (mean <= high + spread)
+
+    if inside(expected["loss"]).all():
+        raise RuntimeError("losses without dropout are not told from those with it")
+    if not inside(found).all():
+        raise RuntimeError(f"mean losses with dropout: {found.reshape(WINDOWS, -1).mean(1)}, expected {low} to {high}")
+
+
+def check_bits(runs: Runs, *options: object) -> list[dict[str, float]]:
+    """What a program logs, if threads, recomputation and a break do not change a bit of it."""
+    program = runs.compile(*options)
+    lines, saved = runs.train(program, "whole", "--threads", 2)
+    if runs.train(program, "one", "--threads", 1) != (lines, saved):
+        raise RuntimeError("one thread gives other bits than two")
+    if runs.train(runs.compile("--recompute", "layer", *options), "layer") != (lines, saved):
+        raise RuntimeError("--recompute layer gives other bits than none")
+    runs.train(program, "half", "--steps", STEPS // 2)
+    (runs.folder / "rest.jsonl").unlink(missing_ok=True)  # a resumed run appends to it
+    rest, end = runs.train(program, "rest", "--resume", runs.folder / "half")
+    if end != saved or rest != lines[STEPS // 2 :]:
+        raise RuntimeError("a resumed run gives other bits than an unbroken one")
+    return lines
+
+
 def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
     """How near it is; raises what is wrong."""
     data = data_of(case)
@@ -139,25 +185,19 @@ def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, Path(scratch))
         save_file(data, runs.folder / "data.safetensors")
-        program = runs.compile()
-        lines, saved = runs.train(program, "whole", "--threads", 2)
+        lines = check_bits(runs, "--dropout", "0")
         shares = [
             compare_curve(np.array([line[what] for line in lines]), expected[what], expected[f"{what}.gap"], what)
             for what in ("loss", "grad_norm")
         ]
-        shares.append(compare_weights(load_file(runs.folder / "whole" / "model.safetensors"), expected))
+        weights = load_file(runs.folder / "whole" / "model.safetensors")
+        shares.append(compare_weights(weights, expected))
         given = load_file(case / "model.safetensors")
-        names = set(load_file(runs.folder / "whole" / "model.safetensors"))
-        if names != set(given):
-            raise RuntimeError(f"other tensors are saved than given: {sorted(names ^ set(given))[:3]}")
-        if runs.train(program, "one", "--threads", 1) != (lines, saved):
-            raise RuntimeError("one thread gives other bits than two")
-        if runs.train(runs.compile("--recompute", "layer"), "layer") != (lines, saved):
-            raise RuntimeError("--recompute layer gives other bits than none")
-        runs.train(program, "half", "--steps", STEPS // 2)
-        rest, end = runs.train(program, "rest", "--resume", runs.folder / "half")
-        if end != saved or rest != lines[STEPS // 2 :]:
-            raise RuntimeError("a resumed run gives other bits than an unbroken one")
+        if set(weights) != set(given):
+            raise RuntimeError(f"other tensors are saved than given: {sorted(set(weights) ^ set(given))[:3]}")
+        if dropout_rates(case):
+            with_dropout = check_bits(runs)
+            compare_dropout(np.array([line["loss"] for line in with_dropout]), expected)
     drop = f"loss {lines[0]['loss']:.3f} -> {lines[-1]['loss']:.3f}"
     return f"{drop}; of the allowed differences: loss {shares[0]:.2f}, norm {shares[1]:.2f}, weights {shares[2]:.2f}"
 

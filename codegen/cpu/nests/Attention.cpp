@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/Dropout.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "llvm/ADT/bit.h"
@@ -32,8 +33,8 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
       scaleFactor(op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front()),
       bias(op.getPositionBias()), out(op.getOuts()[0]),
       logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()),
-      queryScores(op.getQueryScores()), keyScores(op.getKeyScores()),
-      scoreColumns(op.getColumns()) {
+      queryScores(op.getQueryScores()), keyScores(op.getKeyScores()), scoreColumns(op.getColumns()),
+      dropoutKey(op.getDropoutKey()), dropoutRate(op.getOptions().getDropout().convertToDouble()) {
   setSizes();
 }
 
@@ -47,6 +48,8 @@ void AttentionNest::setSizes() {
       std::max<int64_t>(panelColumns, llvm::bit_floor<uint64_t>(std::min(stripKeys, packedKeys)));
   if (pages)
     keyBlock = pages->size;
+  if (dropoutKey)
+    keyBlock = std::max(keyBlock, DropoutFactors::group);
   constexpr int64_t chunkRows = 256; // enough to pay for packing, few enough to balance
   queryChunk = llvm::alignTo(chunkRows, tileRows);
 }

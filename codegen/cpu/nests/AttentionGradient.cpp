@@ -9,12 +9,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/Dropout.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Panels.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "codegen/math/VectorMath.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -31,10 +33,10 @@ public:
         headDim(rowWidth(op.getQ()) / heads), tileRows(b.target.tileRows()),
         vectors(b.target.tileVectors()), panelColumns(b.target.panelColumns()),
         queryBlock(llvm::alignTo(blockRows, tileRows)),
-        keyBlock(llvm::alignTo(blockRows, panelColumns)),
+        keyBlock(llvm::alignTo(blockRows, std::lcm(panelColumns, DropoutFactors::group))),
         keyRows(llvm::alignTo(keyBlock, tileRows)), pitch(llvm::alignTo(headDim, panelColumns)),
         window(op.getOptions().getWindow()), causal(op.getOptions().getCausal()),
-        bias(op.getPositionBias()) {}
+        bias(op.getPositionBias()), dropoutKey(op.getDropoutKey()) {}
 
   void emit() {
     Value cuQueries = op.getCuQueries(), cuKeys = op.getCuKeys();
@@ -95,6 +97,8 @@ private:
       *buffer = b.stackBuffer({queryBlock});
     if (bias)
       byDistance = b.stackBuffer({queryBlock + keyBlock});
+    if (dropoutKey)
+      factors = b.stackBuffer({keyBlock});
   }
 
   Value headOf(Value head) { return b.add(b.mul(kvHead, group), head); }
@@ -251,7 +255,12 @@ private:
     Value query = b.add(block.query, row);
     Value limit = arith::MinSIOp::create(b, b.sub(endOfKeys(query), block.key), block.keys);
     Value first = window ? b.sub(firstKey(query), block.key) : Value();
-    b.forEach(b.index(0), b.mul(block.panels, panelColumns), panelColumns, [&](Value column) {
+    Value end = b.mul(block.panels, panelColumns);
+    if (dropoutKey)
+      DropoutFactors(b, dropoutKey, op.getOptions().getDropout().convertToDouble(),
+                     b.add(headOf(block.head), 1))
+          .storeGroups(factors, b.add(queryRow, query), block.key, end);
+    b.forEach(b.index(0), end, panelColumns, [&](Value column) {
       auto at = [&](int64_t j) { return SmallVector<Value>{row, b.add(column, j * b.lanes())}; };
       Values x;
       for (int64_t j = 0; j < vectors; ++j) {
@@ -270,8 +279,14 @@ private:
           inside = b.both(inside, arith::XOrIOp::create(b, outside, b.lanesBelow(b.lanes())));
         }
         Value none = b.splat(0);
-        Value ds = b.mulf(p[j], b.subf(b.loadVector(dscores, at(j)), delta));
-        b.storeVector(b.select(inside, p[j], none), probabilities, at(j));
+        Value dp = b.loadVector(dscores, at(j)), kept = p[j];
+        if (dropoutKey) {
+          Value factor = b.loadVector(factors, at(j)[1]);
+          dp = b.mulf(dp, factor);
+          kept = b.mulf(kept, factor);
+        }
+        Value ds = b.mulf(p[j], b.subf(dp, delta));
+        b.storeVector(b.select(inside, kept, none), probabilities, at(j));
         ds = b.select(inside, ds, none);
         b.storeVector(ds, dscores, at(j));
         if (bias) {
@@ -386,7 +401,8 @@ private:
   Value shift; // from a query to its position among the keys; null: 0
   Value keyPanels, valuePanels, keyCopy, dkeys, dvalues, queryCopy, dresults;
   Value probabilities, dscores, shifts, deltas;
-  Value byDistance; // sums of the block's dS
+  Value byDistance;          // sums of the block's dS
+  Value dropoutKey, factors; // null: nothing is dropped; [keyBlock], of a row
 };
 
 } // namespace

@@ -38,6 +38,8 @@ struct AttentionNest {
   Value logSumExp; // null: not asked for
   // Scores by distance of queries and of keys, and the column of a distance; null: none.
   Value queryScores, keyScores, scoreColumns;
+  Value dropoutKey; // null: nothing is dropped
+  double dropoutRate = 0;
   std::optional<KeyPages> pages; // instead of k, v and their offsets
 
   void emit();
@@ -125,6 +127,8 @@ private:
   void emitScores(Place &place, Tile &tile, Value panels);
   /// The strip's scores to probabilities; maxima, sums and what the outputs are scaled by.
   void emitSoftmax(Place &place, const Tile &tile, Value panels);
+  /// Multiplies the probabilities by their factors, which no sum has.
+  void dropProbabilities(Place &place, const Tile &tile);
   /// The probabilities of some rows; their sums, a vector a row, to place.best.
   void emitProbabilities(Place &place, Value panels, ValueRange rows);
   void storeLogSumExp(Place &place, const Tile &tile);

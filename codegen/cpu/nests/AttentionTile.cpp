@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/Dropout.h"
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
@@ -105,6 +106,8 @@ void AttentionNest::emitTile(Place &place, const Tile &tile) {
   scaleQueries(place, tile);
   forHeight(place, tile, [&](Tile &written) { emitScores(place, written, panels); });
   emitSoftmax(place, tile, panels);
+  if (dropoutKey)
+    dropProbabilities(place, tile);
   forHeight(place, tile, [&](Tile &written) { emitOutput(place, written); });
 }
 
@@ -235,6 +238,14 @@ void AttentionNest::emitProbabilities(Place &place, Value panels, ValueRange row
   });
   for (auto [row, sum] : llvm::zip_equal(rows, sums))
     b.storeVector(sum, place.best, {row, b.index(0)});
+}
+
+void AttentionNest::dropProbabilities(Place &place, const Tile &tile) {
+  DropoutFactors factors(b, dropoutKey, dropoutRate, b.add(place.head, 1));
+  b.forEach(b.index(0), tile.height, 1, [&](Value i) {
+    Value row = b.add(place.queryRow, queryOf(place, tile, i));
+    factors.multiplyGroups(place.strip, i, row, place.block, tile.keys);
+  });
 }
 
 void AttentionNest::emitOutput(Place &place, Tile &tile) {

@@ -1,0 +1,126 @@
+//===- Dropout.cpp - random factors of rows -------------------------------===//
+//
+// Philox makes four numbers of a counter. Eight counters at once fill four vectors, which are 32
+// columns beside each other.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/Dropout.h"
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
+#include "codegen/cpu/nests/Rows.h"
+#include "codegen/math/VectorMath.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+/// Philox4x32-10 (Salmon et al. 2011): vectors of i32, a counter a lane.
+static std::array<Value, 4> emitPhilox(Emit &b, std::array<Value, 2> key,
+                                       std::array<Value, 4> counter) {
+  Type type = counter[0].getType();
+  auto constant = [&](uint32_t value) { return integerConstant(b, type, value); };
+  auto multiply = [&](Value x, uint32_t by) {
+    return arith::MulUIExtendedOp::create(b, TypeRange{type, type}, x, constant(by));
+  };
+  auto mix = [&](Value x, Value y, Value z) -> Value {
+    return arith::XOrIOp::create(b, arith::XOrIOp::create(b, x, y), z);
+  };
+  for (int round = 0; round < 10; ++round) {
+    auto first = multiply(counter[0], 0xD2511F53), second = multiply(counter[2], 0xCD9E8D57);
+    counter = {mix(second.getHigh(), counter[1], key[0]), second.getLow(),
+               mix(first.getHigh(), counter[3], key[1]), first.getLow()};
+    key = {b.add(key[0], constant(0x9E3779B9)), b.add(key[1], constant(0xBB67AE85))};
+  }
+  return counter;
+}
+
+DropoutFactors::DropoutFactors(Emit &b, Value key, double rate, Value stream)
+    : b(b), key(key), stream(stream), rate(rate) {}
+
+/// The low half of a number in every lane.
+Value DropoutFactors::splat(Value number) const {
+  Type i32 = b.getI32Type();
+  Value word = number.getType().isIndex()
+                   ? arith::IndexCastOp::create(b, i32, number).getResult()
+                   : arith::TruncIOp::create(b, i32, number).getResult();
+  return vector::BroadcastOp::create(b, VectorType::get({lanes}, i32), word);
+}
+
+Values DropoutFactors::draw(Value row, Value number) const {
+  auto words = VectorType::get({lanes}, b.getI32Type());
+  auto ascending = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
+  Value lane = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(words, ArrayRef<int32_t>(ascending)));
+  Value high = arith::ShRUIOp::create(b, key, arith::ConstantIntOp::create(b, 32, 64));
+  std::array<Value, 4> random =
+      emitPhilox(b, {splat(key), splat(high)},
+                 {b.add(splat(b.mul(number, lanes)), lane), splat(row), splat(stream),
+                  integerConstant(b, words, 0)});
+  Value below = integerConstant(b, words, static_cast<uint32_t>(rate * 4294967296.0));
+  Value none = floatConstant(b, floats(), 0), kept = floatConstant(b, floats(), 1 / (1 - rate));
+  Values factors;
+  for (Value word : random)
+    factors.push_back(
+        b.select(b.compare(arith::CmpIPredicate::ult, word, below), none, kept));
+  return factors;
+}
+
+void DropoutFactors::forEachVector(Value row, Value first, Value columns,
+                                   function_ref<void(Value column, Value factors)> body) const {
+  Value firstGroup = b.div(first, group);
+  b.forEach(b.index(0), columns, group, [&](Value column) {
+    Values factors = draw(row, b.add(firstGroup, b.div(column, group)));
+    for (auto [i, vector] : llvm::enumerate(factors))
+      body(b.add(column, static_cast<int64_t>(i) * lanes), vector);
+  });
+}
+
+void DropoutFactors::multiplyGroups(Value buffer, ValueRange at, Value row, Value first,
+                                    Value columns) const {
+  forEachVector(row, first, columns, [&](Value column, Value factors) {
+    SmallVector<Value> place(at);
+    place.push_back(column);
+    Value x = vector::LoadOp::create(b, floats(), buffer, place);
+    vector::StoreOp::create(b, b.mulf(x, factors), buffer, place);
+  });
+}
+
+void DropoutFactors::storeGroups(Value buffer, Value row, Value first, Value columns) const {
+  forEachVector(row, first, columns, [&](Value column, Value factors) {
+    vector::StoreOp::create(b, factors, buffer, column);
+  });
+}
+
+void DropoutFactors::multiplyRow(Value x, Value result, Value row, int64_t columns) const {
+  int64_t whole = columns / group;
+  auto multiply = [&](Value number, int64_t count) {
+    Values factors = draw(row, number);
+    for (int64_t i = 0; i * lanes < count; ++i) {
+      SmallVector<Value> at = {row, b.add(b.mul(number, group), i * lanes)};
+      int64_t inside = std::min(lanes, count - i * lanes);
+      if (inside == lanes) {
+        Value v = vector::LoadOp::create(b, floats(), x, at);
+        vector::StoreOp::create(b, b.mulf(v, factors[i]), result, at);
+        continue;
+      }
+      Value mask = vector::ConstantMaskOp::create(b, VectorType::get({lanes}, b.getI1Type()),
+                                                  ArrayRef<int64_t>{inside});
+      Value none = floatConstant(b, floats(), 0);
+      Value v = vector::MaskedLoadOp::create(b, floats(), x, at, mask, none);
+      vector::MaskedStoreOp::create(b, result, at, mask, b.mulf(v, factors[i]));
+    }
+  };
+  b.forEach(b.index(0), b.index(whole), 1, [&](Value number) { multiply(number, group); });
+  if (columns % group)
+    multiply(b.index(whole), columns % group);
+}
+
+void transformer::emitNest(Emit &b, kernel::DropoutOp op) {
+  Value x = op.getX(), rows = b.dim(x, 0);
+  int64_t width = rowWidth(x), size = Emit::itemsPerTask(4 * width); // a number takes its time
+  b.parallel(rowWork("dropout", "tokens", width, 2), rows, b.ceilDiv(rows, size), [&](Value task) {
+    DropoutFactors factors(b, op.getKey(), op.getRate().convertToDouble(), b.index(0));
+    auto [lower, upper] = taskRange(b, task, size, rows);
+    b.forEach(lower, upper, 1,
+              [&](Value row) { factors.multiplyRow(x, op.getOuts()[0], row, width); });
+  });
+}
