@@ -41,7 +41,8 @@ def Transformer_CrossEntropyOp : Transformer_Op<"cross_entropy", [Pure, Transfor
   let summary = "mean cross-entropy of rows of scores and their labels";
   let description = [{
     With `l` the labels, `p = softmax(logits[t, :])` of V classes and
-    `e = label_smoothing`, the mean over all t with `l[t] != ignore_index` of
+    `e = label_smoothing`, the mean over all t with neither `l[t] = ignore_index` nor
+    `l[t] = padding_index` of
     `-(1 - e) log p[l[t]] - e / V sum_v log p[v]`; 0 where none counts.
 
     Shapes: logits `[T, V]`, labels `[T]`, result a scalar.
@@ -55,6 +56,7 @@ def Transformer_CrossEntropyOp : Transformer_Op<"cross_entropy", [Pure, Transfor
   }];
   let arguments = (ins Transformer_Rows:$logits, Transformer_Ids:$labels,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index,
                        DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
   let results = (outs Transformer_Scalar:$loss);
   let assemblyFormat = "$logits `,` $labels attr-dict `:` type($logits) `,` type($labels) `->` type($loss)";
@@ -76,6 +78,7 @@ def Transformer_CrossEntropyGradientOp : Transformer_Op<"cross_entropy_gradient"
   }];
   let arguments = (ins Transformer_Rows:$logits, Transformer_Ids:$labels, Transformer_Scalar:$dloss,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index,
                        DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
   let results = (outs Transformer_Rows:$dlogits);
   let assemblyFormat = "$logits `,` $labels `,` $dloss attr-dict `:` type($logits) `,` type($labels) `,` type($dloss)";

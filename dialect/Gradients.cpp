@@ -159,8 +159,8 @@ LogicalResult LastTokenOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange of
 
 LogicalResult CrossEntropyOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                              Gradients ofOperands) {
-  ofOperands[0] =
-      CrossEntropyGradientOp::create(b, getLogits().getType(), getLogits(), getLabels(),
-                                     ofResults[0], getIgnoreIndex(), getLabelSmoothing());
+  ofOperands[0] = CrossEntropyGradientOp::create(b, getLogits().getType(), getLogits(), getLabels(),
+                                                 ofResults[0], getIgnoreIndexAttr(),
+                                                 getPaddingIndexAttr(), getLabelSmoothingAttr());
   return success();
 }

@@ -89,6 +89,48 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError, APF
   return success();
 }
 
+Attribute ObjectiveAttr::parse(AsmParser &parser, Type) {
+  SMLoc location = parser.getCurrentLocation();
+  std::optional<ObjectiveKind> kind;
+  std::optional<int64_t> padding;
+  double smoothing = 0;
+  if (parseNamed(parser, [&](StringRef name) -> ParseResult {
+        if (name == "padding")
+          return failure(parser.parseEqual() || parser.parseInteger(padding.emplace()));
+        if (name == "label_smoothing")
+          return failure(parser.parseEqual() || parser.parseFloat(smoothing));
+        if (!kind && (kind = symbolizeObjectiveKind(name)))
+          return success();
+        return unknownName(parser, name, "a kind of objective, padding, label_smoothing");
+      }))
+    return {};
+  if (!kind) {
+    parser.emitError(location) << "expected a kind of objective";
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), *kind, padding,
+                    smoothing);
+}
+
+void ObjectiveAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyObjectiveKind(getKind());
+  if (getPadding())
+    printer << ", padding = " << *getPadding();
+  if (!getLabelSmoothing().isZero()) {
+    printer << ", label_smoothing = ";
+    printer.printFloat(getLabelSmoothing());
+  }
+  printer << '>';
+}
+
+LogicalResult ObjectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError, ObjectiveKind,
+                                    std::optional<int64_t>, APFloat smoothing) {
+  double value = smoothing.convertToDouble();
+  if (!(value >= 0 && value < 1))
+    return emitError() << "expected a label_smoothing in [0, 1), found " << value;
+  return success();
+}
+
 LogicalResult mlir::transformer::verifyDropout(function_ref<InFlightDiagnostic()> emitError,
                                                const APFloat &rate) {
   double value = rate.convertToDouble();

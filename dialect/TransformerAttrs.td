@@ -60,6 +60,35 @@ def Transformer_InitAttr : AttrDef<Transformer_Dialect, "Init"> {
   let genVerifyDecl = 1;
 }
 
+def Transformer_ObjectiveKind : Transformer_Enum<"ObjectiveKind", "what a model is trained for", [
+  I32EnumAttrCase<"NextToken", 0, "next_token">,     // of each token the next one
+  I32EnumAttrCase<"MaskedToken", 1, "masked_token">, // of tokens that were replaced which they were
+  I32EnumAttrCase<"TargetToken", 2, "target_token">, // of each token of a decoder the label beside it
+  I32EnumAttrCase<"TokenClass", 3, "token_class">,   // of each token its class
+  I32EnumAttrCase<"Class", 4, "class">               // of each sequence its class
+]>;
+def Transformer_ObjectiveAttr : AttrDef<Transformer_Dialect, "Objective"> {
+  let mnemonic = "objective";
+  let summary = "what a model is trained for, and what its labels are";
+  let description = [{
+    `#transformer.objective<target_token, padding = 0, label_smoothing = 0.1>`. Labels
+    are classes, of tokens `[batch, sequence]`, of sequences (class) `[batch]`, which
+    the output `logits` has a score for each of; the loss is the mean cross-entropy of
+    those that are neither -100 nor `padding`.
+    Error: a label_smoothing outside [0, 1).
+    Source: the losses of transformers' heads; torch.nn.CrossEntropyLoss.
+  }];
+  let parameters = (ins EnumParameter<Transformer_ObjectiveKind>:$kind, "std::optional<int64_t>":$padding,
+                        APFloatParameter<"f64">:$labelSmoothing);
+  let builders = [AttrBuilder<(ins "ObjectiveKind":$kind, CArg<"std::optional<int64_t>", "{}">:$padding,
+                                   CArg<"double", "0">:$labelSmoothing), [{
+    return $_get($_ctxt, kind, padding, ::llvm::APFloat(labelSmoothing));
+  }]>];
+  let skipDefaultBuilders = 1;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Transformer_DefaultKind : Transformer_Enum<"DefaultKind", "how a missing input is made", [
   I32EnumAttrCase<"Ones", 0, "ones">,
   I32EnumAttrCase<"Zeros", 1, "zeros">,

@@ -67,6 +67,10 @@ LogicalResult TransformerDialect::verifyOperationAttribute(Operation *op,
     return verifyAttrKind(op, attribute,
                           isa<UnitAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op),
                           "a unit attribute on a function");
+  if (name == attr::objective)
+    return verifyAttrKind(op, attribute,
+                          isa<ObjectiveAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op),
+                          "a #transformer.objective on a function");
   if (name == attr::scope || name == attr::modelType)
     return verifyAttrKind(op, attribute, isa<StringAttr>(attribute.getValue()), "a string");
   return success();

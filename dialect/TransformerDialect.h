@@ -45,6 +45,7 @@ inline constexpr llvm::StringLiteral dims = "transformer.dims";
 inline constexpr llvm::StringLiteral below = "transformer.below";
 inline constexpr llvm::StringLiteral state = "transformer.state";
 inline constexpr llvm::StringLiteral output = "transformer.output"; // behind PassDestinations
+inline constexpr llvm::StringLiteral objective = "transformer.objective";
 inline constexpr llvm::StringLiteral scope = "transformer.scope";
 inline constexpr llvm::StringLiteral modelType = "transformer.model_type";
 inline constexpr llvm::StringLiteral embedding = "transformer.embedding";

@@ -29,7 +29,8 @@ def Transformer_Dialect : Dialect {
     if absent). `transformer.below = "capacity"` bounds every value of an input by a
     size of that name. An argument with `transformer.state = "name"` is kept from
     call to call: one result has the same attribute and type, the argument's updated
-    self, which takes its place in memory. A `func.call` may carry `transformer.scope`, the layer's name in
+    self, which takes its place in memory. An entry point may carry `transformer.objective`,
+    what it is trained for. A `func.call` may carry `transformer.scope`, the layer's name in
     profiles and error messages.
   }];
   let useDefaultTypePrinterParser = 1;

@@ -10,7 +10,7 @@ struct AnnotatedConfig {
   int64_t width, heads, ffnWidth, layers, sourceVocab, targetVocab, maxLength, sourcePad, targetPad;
   bool scaled;
   Norm norm;
-  double dropout;
+  double dropout, labelSmoothing;
 };
 } // namespace
 
@@ -26,6 +26,7 @@ static AnnotatedConfig readConfig(Config &config) {
   result.sourcePad = config.integer({"src_pad_idx"}, std::nullopt, 0, result.sourceVocab);
   result.targetPad = config.integer({"trg_pad_idx"}, std::nullopt, 0, result.targetVocab);
   result.dropout = config.rate({"drop_prob"}, 0.1);
+  result.labelSmoothing = config.rate({"label_smoothing"}, 0);
   result.scaled = config.flag({"scale_embedding"}, false);
   std::string norm = config.text({"layer_norm"}, "unbiased");
   double eps = config.number({"layer_norm_eps"}, 1e-5);
@@ -119,4 +120,6 @@ void transformer::buildAnnotatedTransformer(Import &import) {
   Value logits = body.linear(hidden, "decoder.linear", config.targetVocab);
   model.output("logits", body.unpack(logits, target.sequences, "logits"),
                {"batch", "decoder_sequence"});
+  model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::TargetToken,
+                                        config.targetPad, config.labelSmoothing));
 }

@@ -113,6 +113,10 @@ public:
   /// Declares one that is not trained.
   void declareBuffer(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, InitAttr init);
 
+  /// What the model is trained for.
+  void setObjective(ObjectiveAttr objective) {
+    module->lookupSymbol("forward")->setAttr(attr::objective, objective);
+  }
   void setAttribute(llvm::StringRef name, Attribute value) {
     module->getOperation()->setAttr(name, value);
   }

@@ -24,6 +24,9 @@ struct Import {
 /// vectors. `maxLength` is the longest sequence of the model.
 void addEmbedding(Import &import, int64_t maxLength);
 
+/// Says what the model of a Hugging Face head is trained for, where that is supported.
+void setObjective(Import &import);
+
 void buildBert(Import &import);
 void buildElectra(Import &import);
 void buildAlbert(Import &import);

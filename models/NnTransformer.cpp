@@ -10,7 +10,8 @@ struct TransformerConfig {
   int64_t width, heads, encoderLayers, decoderLayers, ffnWidth, sourceVocab, targetVocab, positions;
   ActivationKind activation;
   bool normFirst, learned, scaled, tied;
-  double dropout;
+  double dropout, labelSmoothing;
+  int64_t padding;
   Norm norm;
   /// nn.Transformer makes all its matrices xavier_uniform; what stands outside
   /// of it (embeddings, generator) has PyTorch's defaults.
@@ -41,6 +42,8 @@ static TransformerConfig readConfig(Config &config) {
   result.tied = config.flag({"tie_word_embeddings"}, false);
   result.norm = {config.number({"layer_norm_eps"}, 1e-5)};
   result.dropout = config.rate({"dropout"}, 0.1);
+  result.labelSmoothing = config.rate({"label_smoothing"}, 0);
+  result.padding = config.integer({"pad_token_id"}, 0, 0, result.targetVocab);
   config.checkHeads("d_model", result.width, "nhead", result.heads);
   return result;
 }
@@ -151,4 +154,6 @@ void transformer::buildNnTransformer(Import &import) {
   Value logits = body.linear(hidden, matrix, bias, WeightLayout::OutIn, "logits");
   model.output("logits", body.unpack(logits, target.sequences, "logits"),
                {"batch", "decoder_sequence"});
+  model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::TargetToken,
+                                        config.padding, config.labelSmoothing));
 }

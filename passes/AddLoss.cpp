@@ -17,81 +17,118 @@ namespace {
 
 constexpr int64_t kIgnored = -100; // a label that does not count
 
-/// The scores of `function`, a row a token, or null.
-UnpackTokensOp scoresOf(func::FuncOp function) {
+/// What is trained of a function, and the value that holds the scores, a row a label.
+struct Scores {
+  ObjectiveAttr objective;
+  Value rows;              // null: there is no output "logits" of this kind
+  PackTokensOp packed;     // of tokens: what dropped the padding
+  UnpackTokensOp unpacked; // likewise: what puts it back
+};
+
+Scores scoresOf(func::FuncOp function, ObjectiveAttr objective) {
+  Scores scores{objective, {}, {}, {}};
   Operation *end = function.front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto name = function.getResultAttrOfType<StringAttr>(i, attr::name);
-    if (name && name.getValue() == "logits")
-      return end->getOperand(i).getDefiningOp<UnpackTokensOp>();
+    if (!name || name.getValue() != "logits")
+      continue;
+    Value logits = end->getOperand(i);
+    if (objective.getKind() == ObjectiveKind::Class) {
+      if (cast<RankedTensorType>(logits.getType()).getRank() == 2)
+        scores.rows = logits;
+    } else if ((scores.unpacked = logits.getDefiningOp<UnpackTokensOp>())) {
+      scores.packed = scores.unpacked.getSequences().getDefiningOp<PackTokensOp>();
+      if (scores.packed)
+        scores.rows = scores.unpacked.getX();
+    }
   }
-  return {};
+  return scores;
 }
 
 struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
   using Base::Base;
   void runOnOperation() override {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
-    UnpackTokensOp scores = forward && !forward.isExternal() ? scoresOf(forward) : UnpackTokensOp();
-    if (!scores || !scores.getSequences().getDefiningOp<PackTokensOp>()) {
-      getOperation().emitError()
-          << "has no @forward with an output \"logits\", a row of scores for "
-             "each unmasked token";
-      return signalPassFailure();
-    }
-    if (shift != "auto" && shift != "true" && shift != "false") {
-      getOperation().emitError() << "shift \"" << shift << "\": expected true, false or auto";
+    ObjectiveAttr objective = forward ? objectiveOf(forward) : ObjectiveAttr();
+    if (!forward || forward.isExternal() || !scoresOf(forward, objective).rows) {
+      getOperation().emitError() << "has no @forward with an output \"logits\", "
+                                 << (objective && objective.getKind() == ObjectiveKind::Class
+                                         ? "a row of scores for each sequence"
+                                         : "a row of scores for each unmasked token");
       return signalPassFailure();
     }
     func::FuncOp loss = forward.clone();
     loss.setName("loss");
+    loss->setAttr(attr::objective, objective);
     SymbolTable(getOperation()).insert(loss, std::next(Block::iterator(forward)));
-    if (failed(replaceResults(loss)))
+    if (failed(replaceResults(loss, objective)))
       signalPassFailure();
   }
 
 private:
-  /// Whether the scores of a token are those of its successor.
-  bool generates(func::FuncOp loss) {
+  /// What the function says; without a word the next token where a model generates from its scores.
+  ObjectiveAttr objectiveOf(func::FuncOp forward) {
+    if (auto given = forward->getAttrOfType<ObjectiveAttr>(attr::objective))
+      return given;
     auto isDecoder = [&](unsigned i) {
-      auto name = loss.getArgAttrOfType<StringAttr>(i, attr::name);
+      auto name = forward.getArgAttrOfType<StringAttr>(i, attr::name);
       return name && name.getValue() == "decoder_input_ids";
     };
-    return getOperation().lookupSymbol("step") &&
-           llvm::none_of(llvm::seq(loss.getNumArguments()), isDecoder);
+    bool generates = getOperation().lookupSymbol("step") &&
+                     llvm::none_of(llvm::seq(forward.getNumArguments()), isDecoder);
+    return ObjectiveAttr::get(&getContext(),
+                              generates ? ObjectiveKind::NextToken : ObjectiveKind::TokenClass);
   }
 
-  LogicalResult replaceResults(func::FuncOp loss) {
-    UnpackTokensOp scores = scoresOf(loss);
-    auto packed = scores.getSequences().getDefiningOp<PackTokensOp>();
-    Operation *end = loss.front().getTerminator();
-    ImplicitLocOpBuilder b(end->getLoc(), end);
+  /// Adds the input `labels`.
+  FailureOr<Value> addLabels(ImplicitLocOpBuilder &b, func::FuncOp loss, const Scores &scores) {
     auto named = [&](StringRef name) { return b.getNamedAttr(attr::name, b.getStringAttr(name)); };
     SmallVector<NamedAttribute> ofLabels = {named("labels")};
-    if (auto mask = dyn_cast<BlockArgument>(packed.getMask())) // labels have its sizes
-      if (Attribute dims = loss.getArgAttr(mask.getArgNumber(), attr::dims))
-        ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
-    int64_t classes = widthOf(scores.getX());
+    Type type = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());
+    Attribute dims = b.getStrArrayAttr({"batch"});
+    if (scores.packed) { // labels have the mask's sizes
+      type = scores.packed.getMask().getType();
+      auto mask = dyn_cast<BlockArgument>(scores.packed.getMask());
+      dims = mask ? loss.getArgAttr(mask.getArgNumber(), attr::dims) : Attribute();
+    }
+    if (dims)
+      ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
+    int64_t classes = widthOf(scores.rows);
     ofLabels.push_back(b.getNamedAttr(attr::range, b.getDenseI64ArrayAttr({0, classes})));
     ofLabels.push_back(b.getNamedAttr(attr::ignored, b.getI64IntegerAttr(kIgnored)));
     unsigned index = loss.getNumArguments();
-    if (failed(loss.insertArgument(index, packed.getMask().getType(), b.getDictionaryAttr(ofLabels),
-                                   loss.getLoc())))
+    if (failed(loss.insertArgument(index, type, b.getDictionaryAttr(ofLabels), loss.getLoc())))
       return failure();
-    Value labels = loss.getArgument(index);
-    if (shift == "true" || (shift == "auto" && generates(loss)))
+    return static_cast<Value>(loss.getArgument(index));
+  }
+
+  LogicalResult replaceResults(func::FuncOp loss, ObjectiveAttr objective) {
+    Scores scores = scoresOf(loss, objective);
+    Operation *end = loss.front().getTerminator();
+    ImplicitLocOpBuilder b(end->getLoc(), end);
+    FailureOr<Value> added = addLabels(b, loss, scores);
+    if (failed(added))
+      return failure();
+    Value labels = *added;
+    if (objective.getKind() == ObjectiveKind::NextToken)
       labels = ShiftLabelsOp::create(b, labels.getType(), labels, kIgnored);
-    Value rows = scores.getX();
-    auto ids = RankedTensorType::get({cast<RankedTensorType>(rows.getType()).getDimSize(0)},
-                                     b.getI64Type());
-    auto ofTokens = PackTokensOp::create(b, TypeRange(ids), SequencesType::get(b.getContext()),
-                                         labels, packed.getMask());
+    if (scores.packed) {
+      auto type = cast<RankedTensorType>(scores.rows.getType());
+      auto ids = RankedTensorType::get({type.getDimSize(0)}, b.getI64Type());
+      auto sequences = SequencesType::get(b.getContext());
+      labels = PackTokensOp::create(b, TypeRange(ids), sequences, labels, scores.packed.getMask())
+                   .getPacked()[0];
+    }
     auto scalar = RankedTensorType::get({}, b.getF32Type());
-    Value result = CrossEntropyOp::create(b, scalar, rows, ofTokens.getPacked()[0], kIgnored,
-                                          llvm::APFloat(0.0));
+    auto padding = objective.getPadding();
+    Value result =
+        CrossEntropyOp::create(b, scalar, scores.rows, labels, b.getI64IntegerAttr(kIgnored),
+                               padding ? b.getI64IntegerAttr(*padding) : IntegerAttr(),
+                               b.getF64FloatAttr(objective.getLabelSmoothing().convertToDouble()));
     llvm::BitVector all(loss.getNumResults(), true);
+    auto name = b.getNamedAttr(attr::name, b.getStringAttr("loss"));
     if (failed(loss.eraseResults(all)) ||
-        failed(loss.insertResult(0, scalar, b.getDictionaryAttr(named("loss")))))
+        failed(loss.insertResult(0, scalar, b.getDictionaryAttr(name))))
       return failure();
     end->setOperands(result);
     return success();

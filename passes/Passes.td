@@ -285,11 +285,13 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
 def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
   let summary = "the loss of a model's scores and given labels";
   let description = [{
-    Adds `@loss` beside `@forward`: the same arguments and `labels` (`[B, S]` i64, -100
-    where none counts), and as its one result the mean cross-entropy of the scores of
-    the output `logits`, a row a token, with the labels of these tokens, or with
-    `shift` of their successors: by itself (`auto`) where a model generates from these
-    scores, having `@step` and no `decoder_input_ids`. Masked tokens have no score, so their labels do not count.
+    Adds `@loss` beside `@forward`: the same arguments and `labels` (`[B, S]` i64, of
+    the objective `class` `[B]`; -100 where none counts), and as its one result the mean
+    cross-entropy of the scores of the output `logits` with these labels, as
+    `transformer.objective` of `@forward` says. Without that attribute, a model that
+    generates, having `@step` and no `decoder_input_ids`, is trained for the next token,
+    others for a class of each token. Masked tokens have no score, so their labels do not
+    count.
 
     Error: no entry `@forward` with such an output.
 
@@ -311,8 +313,6 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
     ```
     Source: the losses of transformers' heads for language models.
   }];
-  let options = [Option<"shift", "shift", "std::string", "\"auto\"",
-                        "whether a token's label is its successor's: true, false or auto">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 

@@ -71,6 +71,15 @@ LogicalResult NormGradientOp::verify() {
   return verifyBuffer(*this, "scratch", getOuts().back(), f32(*this), {kAny, 2 * (*width / part)});
 }
 
+LogicalResult TokenGradientOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "dy", getDy());
+  if (failed(width) || failed(verifyBuffer(*this, "offsets", getCu(), index(*this), {kAny})))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+}
+
 LogicalResult EmbeddingGradientOp::verify() {
   if (failed(verifyKernel(*this, 1)) ||
       failed(verifyBuffer(*this, "ids", getIds(), i64(*this), {kAny})))

@@ -23,7 +23,7 @@ def Kernel_CrossEntropyOp : Kernel_Op<"cross_entropy"> {
     `[T]`, the loss of each row.
   }];
   let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs,
-                       I64Attr:$ignore_index, F64Attr:$label_smoothing);
+                       I64Attr:$ignore_index, OptionalAttr<I64Attr>:$padding_index, F64Attr:$label_smoothing);
   let assemblyFormat = "`ins` `(` $logits `,` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
@@ -31,7 +31,7 @@ def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient"> {
   let summary = "backward of cross_entropy";
   let description = [{ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar; outs: dlogits `[T, V]`.}];
   let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs,
-                       I64Attr:$ignore_index, F64Attr:$label_smoothing);
+                       I64Attr:$ignore_index, OptionalAttr<I64Attr>:$padding_index, F64Attr:$label_smoothing);
   let assemblyFormat = "`ins` `(` $logits `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
@@ -60,6 +60,13 @@ def Kernel_NormGradientOp : Kernel_Op<"norm_gradient"> {
   let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$gamma, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs,
                        Transformer_NormAttr:$norm, UnitAttr:$rms);
   let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $dy `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_TokenGradientOp : Kernel_Op<"token_gradient"> {
+  let summary = "backward of first_token, or of last_token";
+  let description = [{ins: dy `[B, W]` (rows may be strided), cu `[B + 1]` index; outs: dx `[T, W]`.}];
+  let arguments = (ins Kernel_Buffer:$dy, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs, UnitAttr:$last);
+  let assemblyFormat = "`ins` `(` $dy `,` $cu `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_EmbeddingGradientOp : Kernel_Op<"embedding_gradient"> {

@@ -45,7 +45,7 @@ struct ConvertCrossEntropy : OpConversionPattern<CrossEntropyOp> {
     auto converted = kernel::CrossEntropyOp::create(
         rewriter, op.getLoc(), TypeRange{loss.getType(), losses.getType()}, logits,
         adaptor.getLabels(), ValueRange{loss, losses}, op.getIgnoreIndexAttr(),
-        op.getLabelSmoothingAttr());
+        op.getPaddingIndexAttr(), op.getLabelSmoothingAttr());
     rewriter.replaceOp(op, converted.getResult(0));
     return success();
   }
@@ -58,7 +58,8 @@ struct ConvertCrossEntropyGradient : OpConversionPattern<CrossEntropyGradientOp>
     Value out = emptyRows(rewriter, op.getLoc(), op.getDlogits(), adaptor.getLogits());
     rewriter.replaceOpWithNewOp<kernel::CrossEntropyGradientOp>(
         op, TypeRange{out.getType()}, adaptor.getLogits(), adaptor.getLabels(), adaptor.getDloss(),
-        ValueRange{out}, op.getIgnoreIndexAttr(), op.getLabelSmoothingAttr());
+        ValueRange{out}, op.getIgnoreIndexAttr(), op.getPaddingIndexAttr(),
+        op.getLabelSmoothingAttr());
     return success();
   }
 };
@@ -132,6 +133,19 @@ struct ConvertRotaryGradient : OpConversionPattern<RotaryEmbeddingGradientOp> {
     rewriter.replaceOpWithNewOp<kernel::RotaryEmbeddingOp>(
         op, TypeRange{out.getType()}, adaptor.getDy(), adaptor.getTable(), ValueRange{out},
         op.getNumHeadsAttr(), rewriter.getUnitAttr());
+    return success();
+  }
+};
+
+struct ConvertTokenGradient : OpConversionPattern<TokenGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(TokenGradientOp op, OneToNOpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    SequenceValues of(adaptor.getSequences());
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDx(), of.rows);
+    rewriter.replaceOpWithNewOp<kernel::TokenGradientOp>(op, TypeRange{out.getType()},
+                                                         adaptor.getDy().front(), of.cu,
+                                                         ValueRange{out}, op.getLastAttr());
     return success();
   }
 };
@@ -232,10 +246,10 @@ bool mlir::transformer::isConcatOfRows(Operation *op) {
 
 void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns
-      .add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
-           ConvertLinearWeightGradient, ConvertSumRows, ConvertNormGradient<LayerNormGradientOp>,
-           ConvertNormGradient<RmsNormGradientOp>, ConvertEmbeddingGradient, ConvertRotaryGradient,
-           ConvertDropout, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
-          converter, patterns.getContext());
+  patterns.add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
+               ConvertLinearWeightGradient, ConvertSumRows,
+               ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
+               ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient,
+               ConvertDropout, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
+      converter, patterns.getContext());
 }

@@ -147,6 +147,8 @@ json::Object mlir::transformer::describeEntry(func::FuncOp entry, unsigned first
     (role == Role::Input ? inputs : outputs).push_back(std::move(value));
   }
   json::Object object{{"name", entry.getName()}};
+  if (auto objective = entry->getAttrOfType<ObjectiveAttr>(attr::objective))
+    object["objective"] = stringifyObjectiveKind(objective.getKind());
   object["inputs"] = std::move(inputs);
   object["outputs"] = std::move(outputs);
   if (auto flops = entry->getAttrOfType<DictionaryAttr>(kFlopsAttr))

@@ -27,8 +27,7 @@ double DropoutFactors::at(int64_t row, int64_t column, int64_t stream) const {
   if (!isThere)
     return 1;
   auto word = [](int64_t value) { return static_cast<uint32_t>(value); };
-  auto numbers =
-      philox(key, {word(column / 32 * 8 + column % 8), word(row), word(stream), 0});
+  auto numbers = philox(key, {word(column / 32 * 8 + column % 8), word(row), word(stream), 0});
   return numbers[column % 32 / 8] < below ? 0 : scale;
 }
 

@@ -39,7 +39,9 @@ forEachLabel(OpTy op, Frame &frame,
   int64_t classes = logits.shape[1], count = 0;
   for (int64_t t = 0; t < logits.shape[0]; ++t) {
     int64_t label = labels.integers()[t];
-    if (label == static_cast<int64_t>(op.getIgnoreIndex()))
+    auto padding = op.getPaddingIndex();
+    if (label == static_cast<int64_t>(op.getIgnoreIndex()) ||
+        (padding && label == static_cast<int64_t>(*padding)))
       continue;
     if (label < 0 || label >= classes)
       return frame.fail(op, "label " + llvm::Twine(label) + " of row " + llvm::Twine(t) +

@@ -39,28 +39,25 @@ DropoutFactors::DropoutFactors(Emit &b, Value key, double rate, Value stream)
 /// The low half of a number in every lane.
 Value DropoutFactors::splat(Value number) const {
   Type i32 = b.getI32Type();
-  Value word = number.getType().isIndex()
-                   ? arith::IndexCastOp::create(b, i32, number).getResult()
-                   : arith::TruncIOp::create(b, i32, number).getResult();
+  Value word = number.getType().isIndex() ? arith::IndexCastOp::create(b, i32, number).getResult()
+                                          : arith::TruncIOp::create(b, i32, number).getResult();
   return vector::BroadcastOp::create(b, VectorType::get({lanes}, i32), word);
 }
 
 Values DropoutFactors::draw(Value row, Value number) const {
   auto words = VectorType::get({lanes}, b.getI32Type());
   auto ascending = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
-  Value lane = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(words, ArrayRef<int32_t>(ascending)));
+  Value lane =
+      arith::ConstantOp::create(b, DenseElementsAttr::get(words, ArrayRef<int32_t>(ascending)));
   Value high = arith::ShRUIOp::create(b, key, arith::ConstantIntOp::create(b, 32, 64));
-  std::array<Value, 4> random =
-      emitPhilox(b, {splat(key), splat(high)},
-                 {b.add(splat(b.mul(number, lanes)), lane), splat(row), splat(stream),
-                  integerConstant(b, words, 0)});
+  std::array<Value, 4> random = emitPhilox(b, {splat(key), splat(high)},
+                                           {b.add(splat(b.mul(number, lanes)), lane), splat(row),
+                                            splat(stream), integerConstant(b, words, 0)});
   Value below = integerConstant(b, words, static_cast<uint32_t>(rate * 4294967296.0));
   Value none = floatConstant(b, floats(), 0), kept = floatConstant(b, floats(), 1 / (1 - rate));
   Values factors;
   for (Value word : random)
-    factors.push_back(
-        b.select(b.compare(arith::CmpIPredicate::ult, word, below), none, kept));
+    factors.push_back(b.select(b.compare(arith::CmpIPredicate::ult, word, below), none, kept));
   return factors;
 }
 

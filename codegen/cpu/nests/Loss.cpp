@@ -27,19 +27,26 @@ namespace {
 /// The labels of a loss.
 class Labels {
 public:
-  Labels(Emit &b, Value labels, int64_t ignoreIndex)
-      : b(b), labels(labels), ignored(arith::ConstantIntOp::create(b, ignoreIndex, 64)) {}
+  template <typename OpTy> Labels(Emit &b, OpTy op) : b(b), labels(op.getLabels()) {
+    ignored.push_back(constant(op.getIgnoreIndex()));
+    if (auto padding = op.getPaddingIndex())
+      ignored.push_back(constant(*padding));
+  }
 
   Value of(Value row) {
     return arith::IndexCastOp::create(b, b.getIndexType(), b.load(labels, row));
   }
   Value counts(Value row) {
-    return b.compare(arith::CmpIPredicate::ne, b.load(labels, row), ignored);
+    Value label = b.load(labels, row), result;
+    for (Value other : ignored) {
+      Value differs = b.compare(arith::CmpIPredicate::ne, label, other);
+      result = result ? b.both(result, differs) : differs;
+    }
+    return result;
   }
   /// How many count, at least 1, as f64.
   Value count() {
-    Value one = arith::ConstantIntOp::create(b, 1, 64),
-          none = arith::ConstantIntOp::create(b, 0, 64);
+    Value one = constant(1), none = constant(0);
     Value all = b.loop(b.index(0), b.dim(labels, 0), 1, none, [&](Value row, ValueRange sum) {
       return Values{b.add(sum[0], b.select(counts(row), one, none))};
     })[0];
@@ -47,8 +54,11 @@ public:
   }
 
 private:
+  Value constant(int64_t value) { return arith::ConstantIntOp::create(b, value, 64); }
+
   Emit &b;
-  Value labels, ignored;
+  Value labels;
+  Values ignored;
 };
 
 /// The largest score of a row, and the sum of e^(score - it).
@@ -82,7 +92,7 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
   Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
-  Labels labels(b, op.getLabels(), op.getIgnoreIndex());
+  Labels labels(b, op);
   Value rows = b.dim(logits, 0), zero = b.scalar(0);
   b.parallel(rowWork("cross_entropy", "tokens", classes, 2), rows, rows, [&](Value row) {
     b.store(zero, losses, row);
@@ -108,7 +118,7 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {
   Value logits = op.getLogits(), result = op.getOuts()[0];
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
-  Labels labels(b, op.getLabels(), op.getIgnoreIndex());
+  Labels labels(b, op);
   Value dloss = arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getDloss(), {}));
   Value share = arith::TruncFOp::create(b, b.getF32Type(), b.divf(dloss, labels.count()));
   Value rows = b.dim(logits, 0);

@@ -33,6 +33,7 @@ void emitNest(Emit &b, kernel::SumRowsOp op);
 void emitNest(Emit &b, kernel::SumSquaresOp op);
 void emitNest(Emit &b, kernel::NormGradientOp op);
 void emitNest(Emit &b, kernel::EmbeddingGradientOp op);
+void emitNest(Emit &b, kernel::TokenGradientOp op);
 void emitNest(Emit &b, kernel::DropoutOp op);
 void emitNest(Emit &b, kernel::AttentionGradientOp op);
 void emitNest(Emit &b, cpu::WeightGradientOp op);

@@ -109,3 +109,17 @@ void transformer::emitNest(Emit &b, kernel::FirstTokenOp op) {
                });
              });
 }
+
+void transformer::emitNest(Emit &b, kernel::TokenGradientOp op) {
+  Value dy = op.getDy(), cu = op.getCu(), result = op.getOuts()[0], batch = b.dim(dy, 0);
+  int64_t width = rowWidth(dy);
+  b.parallel(rowWork("token_gradient", "tokens", width, 1), b.dim(result, 0), batch,
+             [&](Value sequence) {
+               Value first = b.load(cu, sequence), end = b.load(cu, b.add(sequence, 1));
+               b.forEach(first, end, 1, [&](Value row) { zeroRow(b, width, result, row); });
+               b.ifThen(b.lt(first, end), [&] {
+                 Value token = op.getLast() ? b.sub(end, b.index(1)) : first;
+                 copyRow(b, width, dy, sequence, result, token);
+               });
+             });
+}

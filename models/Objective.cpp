@@ -1,0 +1,28 @@
+//===- Objective.cpp - what a Hugging Face head is trained for ------------===//
+#include "models/Family.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void transformer::setObjective(Import &import) {
+  StringRef head = import.head;
+  std::optional<ObjectiveKind> kind;
+  if (head == "LMHeadModel" || head == "ForCausalLM")
+    kind = ObjectiveKind::NextToken;
+  else if (head == "ForMaskedLM")
+    kind = ObjectiveKind::MaskedToken;
+  else if (head == "ForConditionalGeneration")
+    kind = ObjectiveKind::TargetToken;
+  else if (head == "ForTokenClassification")
+    kind = ObjectiveKind::TokenClass;
+  else if (head == "ForSequenceClassification" || head == "ForImageClassification") {
+    // One label is a number to predict, and several may be true at once.
+    std::string type = import.config.isNull("problem_type")
+                           ? ""
+                           : import.config.text({"problem_type"}, "");
+    if (import.config.labels() > 1 && (type.empty() || type == "single_label_classification"))
+      kind = ObjectiveKind::Class;
+  }
+  if (kind)
+    import.model.setObjective(ObjectiveAttr::get(import.model.getContext(), *kind));
+}
