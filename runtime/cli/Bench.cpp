@@ -9,15 +9,17 @@
 #include "runtime/execute/ThreadPool.h"
 #include "runtime/files/TensorFiles.h"
 #include "runtime/profile/BenchGeneration.h"
+#include "runtime/train/Trainer.h"
 
 #include <cstdio>
 #include <fmt/ranges.h>
+#include <optional>
 
 namespace transformer::runtime {
 namespace {
 
 struct BenchOptions {
-  std::string shape, entry = "forward", jsonPath;
+  std::string shape, entry, jsonPath;
   std::vector<int64_t> lengths, newTokens;
   std::vector<std::string> inputs;
   int64_t numBeams = 1;
@@ -54,7 +56,7 @@ void report(const BenchOptions &options, const std::string &object, const std::s
 
 void runGeneration(const Session &session, const BenchOptions &options,
                    const std::vector<int64_t> &lengths) {
-  if (!options.inputs.empty() || options.entry != "forward")
+  if (!options.inputs.empty() || !options.entry.empty())
     fail("--new-tokens goes with --shape or --lengths, not with --inputs or --entry");
   Program program = session.openProgram();
   GenerationTimes times = benchGeneration(
@@ -93,12 +95,24 @@ void runBench(const Session &session, const BenchOptions &options) {
     return runGeneration(session, options, lengths);
   if (options.numBeams > 1)
     fail("--num-beams goes with --new-tokens");
-  const EntryInfo &entry = session.module->entry(options.entry);
+  std::string name = options.entry;
+  if (name.empty())
+    name = Trainer::trains(*session.module) ? Trainer::kEntry : "forward";
+  bool trains = name == Trainer::kEntry;
+  if (trains && !(options.state.input.empty() && options.state.sizes.empty()))
+    fail("a step of training starts from the weights: --state-in and --size are not for it");
+  const EntryInfo &entry = session.module->entry(name);
   TensorMap inputs =
       options.inputs.empty() ? randomInputs(entry, lengths) : readTensors(options.inputs);
-  State state = openState(*session.module, entry, options.state);
   Program program = session.openProgram();
-  Call call = program.prepare(options.entry, std::move(inputs), &state);
+  State state;
+  std::optional<Trainer> trainer; // a copy of the weights, which nobody keeps
+  if (trains)
+    trainer.emplace(program);
+  else
+    state = openState(*session.module, entry, options.state);
+  Call call = trains ? trainer->prepare(std::move(inputs), {})
+                     : program.prepare(name, std::move(inputs), &state);
   BenchResult result = bench(program, call, options.repeat);
   std::string object = formatted(
       "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "
@@ -141,7 +155,8 @@ void addBench(CLI::App &app, Session &session) {
   command->add_option("--repeat", options->repeat, "Timed runs, after two to warm up")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 24));
-  command->add_option("--entry", options->entry, "The entry point")->capture_default_str();
+  command->add_option("--entry", options->entry,
+                      "The entry point (default: forward; of a training program a step)");
   addStateOptions(*command, options->state, /*saves=*/false);
   CLI::Option *json = command->add_option(
       "--json", options->jsonPath, "Write one JSON object: to FILE, or alone to standard output");

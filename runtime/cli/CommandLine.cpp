@@ -135,7 +135,7 @@ int commandLine(int argc, char **argv, const tr_module &abi, const std::string &
     if (!session.command)
       fail("no subcommand, expected one of: {}", fmt::join(subcommands(app), ", "));
     runCommand(session);
-    return 0;
+    return session.exitCode;
   });
 }
 

@@ -25,6 +25,7 @@ struct Session {
   std::string packedWeights;
   std::string tokenizer;
   std::function<void()> command; // what the chosen subcommand does
+  int exitCode = 0;              // of a command that ends without an error
 
   /// The weights given with --weights, else the embedded ones. Throws Error when there are none and
   /// the module has parameters.

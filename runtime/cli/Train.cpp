@@ -1,73 +1,80 @@
 //===- Train.cpp - the subcommand train -----------------------------------===//
+#include "runtime/base/AtomicFile.h"
 #include "runtime/base/Error.h"
+#include "runtime/base/Path.h"
+#include "runtime/base/StopRequest.h"
 #include "runtime/cli/Session.h"
+#include "runtime/cli/TrainProgress.h"
+#include "runtime/train/LossLog.h"
+#include "runtime/train/LossPlot.h"
+#include "runtime/train/Schedule.h"
 #include "runtime/train/StepFile.h"
 #include "runtime/train/Trainer.h"
 
-#include <chrono>
-#include <cstdio>
+#include <csignal>
 #include <optional>
-#include <unistd.h>
 
 namespace transformer::runtime {
 namespace {
 
 struct TrainOptions {
-  std::string data, log, save, resume;
+  std::string data, evalData, log, plot, save, resume, scheduleName = "constant";
   std::optional<int64_t> steps;
-  int64_t saveEvery = 0; // 0: at the end alone
+  int64_t saveEvery = 0, evalEvery = 0; // 0: at the end alone
   Hyperparameters hyperparameters;
+  Schedule schedule;
 };
 
-/// A line a step: JSON to a file, for people to the terminal.
-class Progress {
-public:
-  Progress(const std::string &path, int64_t first, int64_t last)
-      : first(first), last(last), isTerminal(isatty(STDERR_FILENO)), begin(now()) {
-    if (path.empty())
-      return;
-    log = std::fopen(path.c_str(), first > 0 ? "a" : "w");
-    if (!log)
-      fail("--log {}: cannot write it", path);
+/// The mean loss of all of `data`; nothing when a signal came before.
+std::optional<double> evaluate(Trainer &trainer, const StepFile &data, const StopRequest &stop) {
+  double sum = 0;
+  for (int64_t i = 0; i < data.steps(); ++i) {
+    if (stop.signal())
+      return std::nullopt;
+    sum += double(trainer.evaluate(data.inputs(i)));
   }
-  Progress(const Progress &) = delete;
-  Progress &operator=(const Progress &) = delete;
-  ~Progress() {
-    if (log)
-      std::fclose(log);
+  return sum / double(data.steps());
+}
+
+/// Throws Error when something cannot be written.
+void save(const Trainer &trainer, const LossLog &log, const TrainOptions &options) {
+  if (!options.save.empty())
+    trainer.save(options.save);
+  if (!options.plot.empty()) {
+    AtomicFile file(options.plot);
+    file.write(lossPlot(log.losses()));
+    file.commit();
   }
+}
 
-  void add(int64_t step, const StepResult &result) {
-    if (log) {
-      std::string line = formatted("{{\"step\": {}, \"loss\": {}, \"grad_norm\": {}}}\n", step,
-                                   result.loss, result.gradNorm);
-      if (std::fputs(line.c_str(), log) < 0 || std::fflush(log) != 0)
-        fail("--log: cannot be written");
-    }
-    double seconds = std::chrono::duration<double>(now() - begin).count();
-    double perStep = seconds / double(step - first);
-    bool isLast = step == last;
-    if (!isTerminal && !isLast && step % 10 != 0)
-      return;
-    std::fprintf(stderr, "%sstep %lld of %lld, loss %.4f, %.0f ms a step, %.0f s left%s",
-                 isTerminal ? "\r" : "", static_cast<long long>(step), static_cast<long long>(last),
-                 double(result.loss), perStep * 1e3, perStep * double(last - step),
-                 isTerminal && !isLast ? "\033[K" : "\n");
+/// The same where training goes on whatever happens.
+void trySave(const Trainer &trainer, const LossLog &log, const TrainOptions &options,
+             TrainProgress &progress) {
+  try {
+    save(trainer, log, options);
+  } catch (const Error &problem) {
+    progress.say(
+        formatted("warning: step {}: {}; training goes on", trainer.steps(), problem.what()));
   }
+}
 
-private:
-  static std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
+std::string stoppedText(const Trainer &trainer, const TrainOptions &options, int64_t last,
+                        int signal) {
+  std::string text = formatted("stopped by {} after step {} of {}",
+                               signal == SIGINT ? "SIGINT" : "SIGTERM", trainer.steps(), last);
+  if (options.save.empty())
+    return text + "; nothing was saved, as there is no --save";
+  return text + formatted("; the same command with --resume {} goes on", options.save);
+}
 
-  int64_t first, last;
-  bool isTerminal;
-  std::chrono::steady_clock::time_point begin;
-  FILE *log = nullptr;
-};
-
-void train(const Session &session, const TrainOptions &options) {
+/// Returns the exit code.
+int train(const Session &session, const TrainOptions &options) {
   Program program = session.openProgram();
   Trainer trainer(program);
   StepFile data(options.data, trainer.inputs());
+  std::optional<StepFile> evalData;
+  if (!options.evalData.empty())
+    evalData.emplace(options.evalData, trainer.evaluationInputs());
   if (!options.resume.empty())
     trainer.resume(options.resume);
   int64_t last = options.steps.value_or(data.steps());
@@ -75,15 +82,36 @@ void train(const Session &session, const TrainOptions &options) {
     fail("--steps {}: {} has {}", last, options.data, data.steps());
   if (!options.save.empty())
     Trainer::makeFolder(options.save);
-  Progress progress(options.log, trainer.steps(), last);
-  while (trainer.steps() < last) {
-    StepResult result = trainer.step(data.inputs(trainer.steps()), options.hyperparameters);
+  if (!options.plot.empty())
+    checkFolder(options.plot);
+  Hyperparameters hyperparameters = options.hyperparameters;
+  Schedule schedule = options.schedule;
+  schedule.peak = hyperparameters.learningRate;
+  schedule.lastStep = last;
+  LossLog log(options.log, trainer.steps());
+  TrainProgress progress(trainer.steps(), last);
+  StopRequest stop;
+  auto isDue = [&](int64_t every) { return every && trainer.steps() % every == 0; };
+  while (trainer.steps() < last && !stop.signal()) {
+    hyperparameters.learningRate = schedule.rate(trainer.steps() + 1);
+    StepResult result = trainer.step(data.inputs(trainer.steps()), hyperparameters);
+    log.addStep(trainer.steps(), result, hyperparameters.learningRate);
     progress.add(trainer.steps(), result);
-    if (options.saveEvery && trainer.steps() % options.saveEvery == 0 && trainer.steps() < last)
-      trainer.save(options.save);
+    bool isLast = trainer.steps() == last;
+    if (evalData && (isLast || isDue(options.evalEvery)))
+      if (std::optional<double> loss = evaluate(trainer, *evalData, stop)) {
+        log.addEvaluation(trainer.steps(), *loss);
+        progress.say(formatted("evaluation after step {}: loss {:.4f}", trainer.steps(), *loss));
+      }
+    if (!isLast && isDue(options.saveEvery) && !stop.signal())
+      trySave(trainer, log, options, progress);
   }
-  if (!options.save.empty())
-    trainer.save(options.save);
+  save(trainer, log, options);
+  log.check();
+  if (!stop.signal())
+    return 0;
+  progress.say(stoppedText(trainer, options, last, stop.signal()));
+  return 128 + stop.signal();
 }
 
 } // namespace
@@ -112,16 +140,37 @@ void addTrain(CLI::App &app, Session &session) {
   number("--max-grad-norm", values.maxGradNorm, "Clips gradients to this norm; 0: does not", 0,
          most);
   command->add_option("--seed", values.seed, "Of what dropout drops")->capture_default_str();
-  command->add_option("--log", options->log, "Write a line of JSON a step");
+  command
+      ->add_option("--schedule", options->scheduleName,
+                   "The rate behind the warm-up: constant, linear or cosine (to 0 at --steps), "
+                   "inverse-sqrt (of the step)")
+      ->capture_default_str()
+      ->check(CLI::IsMember(Schedule::kinds));
+  command->add_option("--warmup-steps", options->schedule.warmupSteps, "The rate rises from 0")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 40));
+  auto every = [&](const char *name, int64_t &value, const char *help, CLI::Option *needed) {
+    command->add_option(name, value, help)
+        ->needs(needed)
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  };
+  CLI::Option *evalData = command->add_option(
+      "--eval-data", options->evalData,
+      "A file like --data: the mean of its losses, from which nothing is learned, at the end");
+  every("--eval-every", options->evalEvery, "Also after each so many steps", evalData);
+  command->add_option("--log", options->log,
+                      "Write a line of JSON a step; with --resume, go on with the file");
+  command->add_option("--plot", options->plot, "Draw the losses (SVG)");
   CLI::Option *save =
       command->add_option("--save", options->save,
                           "Write the trained checkpoint, and what --resume needs, to a folder");
-  command->add_option("--save-every", options->saveEvery, "Also after each so many steps")
-      ->needs(save)
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  every("--save-every", options->saveEvery, "Also after each so many steps", save);
   command->add_option("--resume", options->resume, "Go on from a folder that --save has written");
-  command->callback(
-      [&session, options] { session.command = [&session, options] { train(session, *options); }; });
+  command->callback([&session, options] {
+    options->schedule.kind = Schedule::kinds.at(options->scheduleName);
+    if (options->schedule.kind == Schedule::InverseSqrt && options->schedule.warmupSteps == 0)
+      fail("--schedule inverse-sqrt: expected --warmup-steps of 1 or more");
+    session.command = [&session, options] { session.exitCode = train(session, *options); };
+  });
 }
 
 } // namespace transformer::runtime

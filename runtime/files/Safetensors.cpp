@@ -141,10 +141,12 @@ void writeSafetensors(const std::string &path, const TensorMap &tensors) {
   std::vector<NamedTensor> all;
   for (const auto &[name, tensor] : tensors)
     all.emplace_back(name, tensor);
-  writeSafetensors(path, std::move(all), /*isDurable=*/false);
+  AtomicFile file(path);
+  writeSafetensors(file, std::move(all));
+  file.commit();
 }
 
-void writeSafetensors(const std::string &path, std::vector<NamedTensor> tensors, bool isDurable) {
+void writeSafetensors(AtomicFile &file, std::vector<NamedTensor> tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   int64_t offset = 0;
   // Wider types first, as Hugging Face's writer does, so that every tensor is aligned.
@@ -161,12 +163,10 @@ void writeSafetensors(const std::string &path, std::vector<NamedTensor> tensors,
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   uint64_t headerBytes = text.size();
-  AtomicFile file(path);
   file.write(&headerBytes, 8);
   file.write(text);
   for (const NamedTensor &tensor : tensors)
     file.write(tensor.data, static_cast<size_t>(byteSize(tensor.shape, byteWidth(tensor.dtype))));
-  file.commit(isDurable);
 }
 
 } // namespace transformer::runtime

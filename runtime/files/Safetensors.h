@@ -18,6 +18,8 @@
 
 namespace transformer::runtime {
 
+class AtomicFile;
+
 /// A tensor inside a mapped file. `data` lives as long as the file object, at any alignment.
 struct TensorView {
   DataType dtype;
@@ -84,9 +86,8 @@ struct NamedTensor {
       : name(std::move(name)), dtype(view.dtype), shape(view.shape), data(view.data) {}
 };
 
-/// The same for tensors of any kind, in their order. With `isDurable` the file is on the disk, not
-/// in the system's memory alone, when this returns.
-void writeSafetensors(const std::string &path, std::vector<NamedTensor> tensors, bool isDurable);
+/// The same for tensors of any kind, in their order, to a file that the caller commits.
+void writeSafetensors(AtomicFile &file, std::vector<NamedTensor> tensors);
 
 } // namespace transformer::runtime
 

@@ -60,7 +60,8 @@ Tensor randomIntegers(const InputInfo &input, std::vector<int64_t> shape,
     bool real = fixed || row >= lengths.size() || i % columns < lengths[row];
     bool draws = real && !mask && range.high > range.low;
     int64_t drawn = draws ? random.below(range.high - range.low) : 0;
-    tensor.data<int64_t>()[i] = mask ? real : range.low + drawn;
+    int64_t padding = input.ignored.value_or(range.low);
+    tensor.data<int64_t>()[i] = mask ? real : real ? range.low + drawn : padding;
   }
   return tensor;
 }

@@ -12,13 +12,21 @@
 namespace transformer::runtime {
 namespace {
 
-constexpr const char *kEntry = "train_step", *kStep = "step", *kDropoutSeed = "dropout_seed";
+constexpr const char *kEvaluate = "evaluate", *kStep = "step", *kDropoutSeed = "dropout_seed";
 constexpr const char *kWeights = "model.safetensors", *kTraining = "training.safetensors";
 
 const EntryInfo &trainingEntry(const Module &module) {
-  const EntryInfo *entry = module.description().findEntry(kEntry);
-  if (!entry)
+  if (!Trainer::trains(module))
     fail("this program does not train; compile the model with --mode train");
+  return module.entry(Trainer::kEntry);
+}
+
+const EntryInfo &evaluationEntry(const Module &module) {
+  const EntryInfo *entry = module.description().findEntry(kEvaluate);
+  if (!entry)
+    fail("this program has no entry \"{}\" for the loss of other data; compile the model anew with "
+         "--mode train",
+         kEvaluate);
   return *entry;
 }
 
@@ -45,6 +53,18 @@ int64_t seedOfStep(uint64_t seed, int64_t step) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
   return static_cast<int64_t>(z ^ (z >> 31));
+}
+
+int64_t countLabels(const Call &call) {
+  for (const char *name : {"labels", "input_ids"}) {
+    const InputInfo *input = call.entry->findInput(name);
+    if (!input || input->dtype != DataType::I64)
+      continue;
+    const Tensor &ids = call.inputs[static_cast<size_t>(input - call.entry->inputs.data())];
+    const int64_t *begin = ids.data<int64_t>(), *end = begin + ids.count();
+    return ids.count() - (input->ignored ? std::count(begin, end, *input->ignored) : 0);
+  }
+  return 0;
 }
 
 /// Copies the small files beside the weights: config, tokenizer.
@@ -103,21 +123,30 @@ void Trainer::resume(const std::string &folder) {
     std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);
 }
 
-StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameters) {
+Call Trainer::prepare(TensorMap inputs, const Hyperparameters &hyperparameters) {
   inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
-  for (const InputInfo &input : entry.inputs)
-    if (input.name == kDropoutSeed)
-      inputs[kDropoutSeed] = scalar(DataType::I64, seedOfStep(hyperparameters.seed, count + 1));
+  if (entry.findInput(kDropoutSeed))
+    inputs[kDropoutSeed] = scalar(DataType::I64, seedOfStep(hyperparameters.seed, count + 1));
   for (const auto &[name, value] : named(hyperparameters))
     inputs[name] = scalar(DataType::F64, value);
-  Call call = program.prepare(kEntry, std::move(inputs), &state);
+  return program.prepare(kEntry, std::move(inputs), &state);
+}
+
+StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameters) {
+  Call call = prepare(std::move(inputs), hyperparameters);
   program.execute(call);
   ++count;
   StepResult result{};
   for (size_t i = 0; i < entry.outputs.size(); ++i)
     (entry.outputs[i].name == "loss" ? result.loss : result.gradNorm) =
         *call.outputs[i].data<float>();
+  result.tokens = countLabels(call);
   return result;
+}
+
+float Trainer::evaluate(TensorMap inputs) {
+  evaluationEntry(program.module());
+  return *program.run(kEvaluate, std::move(inputs), &state).at("loss").data<float>();
 }
 
 std::vector<const InputInfo *> Trainer::inputs() const {
@@ -129,7 +158,18 @@ std::vector<const InputInfo *> Trainer::inputs() const {
   return result;
 }
 
-void Trainer::saveWeights(const std::string &path) const {
+std::vector<const InputInfo *> Trainer::evaluationInputs() const {
+  std::vector<const InputInfo *> result;
+  for (const InputInfo &input : evaluationEntry(program.module()).inputs)
+    result.push_back(&input);
+  return result;
+}
+
+bool Trainer::trains(const Module &module) {
+  return module.description().findEntry(kEntry) != nullptr;
+}
+
+void Trainer::writeWeights(AtomicFile &file) const {
   const Description &description = program.module().description();
   std::map<std::string, const Tensor *> trained; // by every name that a file may have for them
   for (const ParameterInfo &parameter : description.parameters) {
@@ -141,15 +181,15 @@ void Trainer::saveWeights(const std::string &path) const {
       trained[alias] = &tensor->second;
   }
   std::vector<NamedTensor> all;
-  for (const auto &file : program.weights().files())
-    for (const auto &[name, view] : file->tensors()) {
+  for (const auto &given : program.weights().files())
+    for (const auto &[name, view] : given->tensors()) {
       auto tensor = trained.find(name);
       if (tensor == trained.end())
         all.emplace_back(name, view);
       else
         all.emplace_back(name, *tensor->second);
     }
-  writeSafetensors(path, std::move(all), /*isDurable=*/true);
+  writeSafetensors(file, std::move(all));
 }
 
 void Trainer::makeFolder(const std::string &folder) {
@@ -166,8 +206,12 @@ void Trainer::save(const std::string &folder) const {
   std::vector<NamedTensor> all = {{kStep, steps}};
   for (const auto &[name, tensor] : state.tensors())
     all.emplace_back(name, tensor);
-  writeSafetensors(folder + "/" + kTraining, std::move(all), /*isDurable=*/true);
-  saveWeights(folder + "/" + kWeights);
+  // Where the disk is full, both stay as they were.
+  AtomicFile training(folder + "/" + kTraining), weights(folder + "/" + kWeights);
+  writeSafetensors(training, std::move(all));
+  writeWeights(weights);
+  training.commit(/*isDurable=*/true);
+  weights.commit(/*isDurable=*/true);
   copyCompanions(program.weights().folder(), folder);
 }
 

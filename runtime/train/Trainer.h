@@ -25,6 +25,7 @@ struct Hyperparameters {
 
 struct StepResult {
   float loss, gradNorm; // of the gradients before clipping
+  int64_t tokens;       // labels that count; of a model without labels of tokens, its ids
 };
 
 /// Weights that are trained, what the optimizer keeps of them, and how many steps there were.
@@ -37,8 +38,16 @@ public:
   /// wrong with it.
   void resume(const std::string &folder);
 
-  /// One step on `inputs`, named as the model's. Throws Error that names the input.
+  /// The next step on `inputs`, named as the model's, ready to be executed; see Program::prepare.
+  /// Throws Error that names the input.
+  Call prepare(TensorMap inputs, const Hyperparameters &hyperparameters);
+
+  /// One step. Throws Error that names the input.
   StepResult step(TensorMap inputs, const Hyperparameters &hyperparameters);
+
+  /// The loss of `inputs`, from which nothing is learned. Throws Error when the program has no
+  /// entry for that, or names the input.
+  float evaluate(TensorMap inputs);
 
   /// How many steps there were, those before `resume` included.
   int64_t steps() const { return count; }
@@ -54,8 +63,15 @@ public:
   /// The inputs that a step takes from data.
   std::vector<const InputInfo *> inputs() const;
 
+  /// Those of `evaluate`. Throws Error when the program has no entry for that.
+  std::vector<const InputInfo *> evaluationInputs() const;
+
+  /// Whether a module has the entry `kEntry`, a step.
+  static bool trains(const Module &module);
+  static constexpr const char *kEntry = "train_step";
+
 private:
-  void saveWeights(const std::string &path) const;
+  void writeWeights(AtomicFile &file) const;
 
   Program &program;
   const EntryInfo &entry;

@@ -1,0 +1,64 @@
+#include "test/runtime/FakeTrainer.h"
+#include "test/runtime/TestSupport.h"
+
+namespace transformer::runtime {
+namespace {
+
+const std::string labels = R"({"name": "labels", "dtype": "i64", "shape": ["batch", "sequence"],
+                               "range": [0, 3], "ignored": -100})";
+const std::string loss = R"({"name": "loss", "dtype": "f32", "shape": []})";
+
+std::string description(bool evaluates) {
+  std::string numbers;
+  for (const char *name :
+       {"learning_rate", "weight_decay", "beta1", "beta2", "epsilon", "max_grad_norm"})
+    numbers += formatted(R"(, {{"name": "{}", "dtype": "f64", "shape": []}})", name);
+  std::string evaluate = R"(, {"name": "evaluate", "function": 1, "states": [0], "inputs": [)" +
+                         labels + R"(], "outputs": [)" + loss + "]}";
+  return R"({"parameters": [{"name": "w", "dtype": "f32", "shape": [2]}], "slots": [],
+             "states": [{"name": "w", "dtype": "f32", "shape": [2]}],
+             "entries": [{"name": "train_step", "function": 0, "states": [0], "inputs": [)" +
+         labels + R"(, {"name": "step", "dtype": "i64", "shape": []})" + numbers +
+         R"(], "outputs": [)" + loss + R"(, {"name": "grad_norm", "dtype": "f32", "shape": []}]})" +
+         (evaluates ? evaluate : "") + "]}";
+}
+
+float lossOf(const tr_tensor &labels, const tr_tensor &weights) {
+  const auto *w = static_cast<const float *>(weights.data);
+  float sum = 0;
+  for (int64_t i = 0; i < labels.sizes[0] * labels.sizes[1]; ++i)
+    sum += float(std::max<int64_t>(0, static_cast<const int64_t *>(labels.data)[i]));
+  return (w[0] + w[1]) * sum;
+}
+
+void trainStep(const void *const *, const tr_tensor *io, void *) {
+  auto *w = static_cast<float *>(io[8].data);
+  *static_cast<float *>(io[9].data) = lossOf(io[0], io[8]);
+  *static_cast<float *>(io[10].data) = float(*static_cast<int64_t *>(io[1].data));
+  for (int i = 0; i < 2; ++i)
+    w[i] -= float(*static_cast<double *>(io[2].data));
+}
+
+void evaluate(const void *const *, const tr_tensor *io, void *) {
+  *static_cast<float *>(io[2].data) = lossOf(io[0], io[1]);
+}
+
+int64_t noArena(const void *const *, const tr_tensor *) { return 0; }
+
+const tr_function functions[] = {{trainStep, noArena}, {evaluate, noArena}};
+
+} // namespace
+
+const tr_module &fakeTrainer(bool evaluates) {
+  static const std::string texts[] = {description(false), description(true)};
+  static const tr_module modules[] = {moduleOf(texts[0], functions), moduleOf(texts[1], functions)};
+  return modules[evaluates];
+}
+
+TensorMap fakeTrainerWeights() {
+  TensorMap weights;
+  weights["w"] = floats({2}, {8, 2});
+  return weights;
+}
+
+} // namespace transformer::runtime
