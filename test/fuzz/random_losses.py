@@ -83,7 +83,10 @@ def random_loss(seed: int, is_small: bool = False) -> Program:
         add_layer(program, LossBody)
     body = EntryBody(program)
     arguments = add_inputs(body)
-    body.write_ops(source.randrange(4, 12) if program.is_large else source.randrange(1, 6))
+    body.write_ops(source.randrange(3, 8) if program.is_large else source.randrange(3))
+    for _ in range(2 * len(program.layers)):
+        body.write_call()
+    body.write_ops(source.randrange(1, 4))
     loss = None
     for number in range(source.choice((1, 1, 2, 3))):
         one, argument = body.write_loss(number)
