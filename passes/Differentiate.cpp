@@ -180,7 +180,8 @@ private:
     Operation *end = function.front().getTerminator();
     ImplicitLocOpBuilder b(end->getLoc(), end);
     unsigned numArguments = function.getNumArguments();
-    Gradients gradients;
+    Operation *boundary = arith::ConstantIndexOp::create(b, 0); // behind the layer's own ops
+    Gradients gradients; // sums, too, of a value that is returned twice
     for (auto [value, ofResult] : llvm::zip_equal(end->getOperands(), ofResults)) {
       if (!ofResult)
         continue;
@@ -189,7 +190,6 @@ private:
         return failure();
       gradients.add(b, value, function.getArgument(index));
     }
-    Operation *boundary = arith::ConstantIndexOp::create(b, 0); // behind the layer's own ops
     if (failed(buildBackward(b, function.front(), gradients)))
       return failure();
     Backward backward{function, {}, {}};

@@ -30,7 +30,9 @@ struct Difference {
   double error = 0;     // largest absolute error
   double magnitude = 0; // of the reference
   /// Numbers below the least normal one of float32 count as nothing.
-  bool exceeds(double bound) const { return !(error <= bound * magnitude || error < 0x1p-126); }
+  bool exceeds(double bound, double floor) const {
+    return !(error <= bound * magnitude + floor || error < 0x1p-126);
+  }
 };
 
 /// Keeps the results of ops that stand in the entry itself.
@@ -77,6 +79,7 @@ private:
   llvm::raw_ostream &out;
   std::vector<Tensor> inputs;  // of the entry, in order
   std::vector<Tensor> outputs; // of the reference
+  double floor = 0;            // an error that is none
   std::vector<Tensor> exact;   // on weights that are not rounded, if those of `outputs` are
 };
 
@@ -246,7 +249,7 @@ llvm::Error Verifier::search() {
         high -= high > middle;
         continue;
       }
-      if (difference->exceeds(options.bound)) {
+      if (difference->exceeds(options.bound, floor)) {
         high = middle;
         first = *difference;
       } else {
@@ -359,16 +362,19 @@ llvm::Error Verifier::evaluate() {
 
 llvm::Expected<bool> Verifier::compareWith(const reference::NamedTensors &found,
                                            const reference::NamedTensors *unrounded) {
-  bool agree = true;
+  SmallVector<Difference> differences;
   for (auto [i, expected] : llvm::enumerate(outputs)) {
     auto output = entry().getResultAttrOfType<StringAttr>(i, attr::name);
     auto result = output ? found.find(output.getValue()) : found.end();
     if (result == found.end())
       return llvm::createStringError("the program has no output " + std::to_string(i));
-    Difference difference = compare(expected, result->second);
-    print(out, output.getValue(), difference);
-    agree &= !difference.exceeds(options.bound);
+    differences.push_back(compare(expected, result->second));
+    print(out, output.getValue(), differences.back());
+    floor = std::max(floor, options.floor * differences.back().magnitude);
   }
+  bool agree = llvm::none_of(differences, [&](const Difference &difference) {
+    return difference.exceeds(options.bound, floor);
+  });
   if (unrounded)
     reportRounding(found, *unrounded);
   if (!agree)

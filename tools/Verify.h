@@ -10,6 +10,7 @@ namespace mlir::transformer {
 struct VerifyOptions {
   std::vector<std::string> entries = {"forward"};
   double bound = 1e-4;    // error of an element over the tensor's largest magnitude
+  double floor = 0;       // over the largest of all outputs: what counts as none
   CompileOptions compile; // arch, dtypes and program count
 };
 

@@ -25,6 +25,11 @@ static cl::opt<double> bound("bound",
                              cl::desc("Largest error, over the tensor's largest magnitude"),
                              cl::init(1e-4), cl::cat(category));
 
+static cl::opt<double>
+    errorFloor("floor",
+               cl::desc("Error that counts as none, over the largest magnitude of all outputs"),
+               cl::init(0), cl::cat(category));
+
 static cl::opt<std::string> arch("arch", cl::desc("As --arch of transformer-compile"),
                                  cl::init("native"), cl::cat(category));
 
@@ -76,6 +81,7 @@ int main(int argc, char **argv) {
   if (!entries.empty())
     options.entries = entries;
   options.bound = bound;
+  options.floor = errorFloor;
   options.compile.arch = arch;
   options.compile.dtypes = dtypes;
   options.compile.program = argv[0];

@@ -73,6 +73,8 @@ class Program:
 class Body:
     """Writes the ops of one function."""
 
+    owners = ("a", "a", "b", "batch")  # of rows that a layer takes
+
     def __init__(self, program: Program):
         self.program, self.random = program, program.random
         self.lines: list[str] = []
@@ -80,6 +82,7 @@ class Body:
         self.weights: list[Weight] = []
         self.sequences: dict[str, str] = {}
         self.ids: dict[str, str] = {}
+        self.arguments: list[Rows | Weight | str] = []  # of a layer
         self.count = 0
 
     def name(self) -> str:
@@ -211,6 +214,9 @@ class Body:
             return None
         return self.weight(heads) if self.random.random() < 0.5 else self.weight(heads, self.random.choice((1, 3, 7, 31)))
 
+    def gives_log_sum_exp(self) -> bool:
+        return self.random.random() < 0.2
+
     def write_attention(self) -> None:
         x = self.pick(lambda rows: rows.of in self.sequences)
         m = self.pick(lambda rows: rows.of in self.sequences)
@@ -227,7 +233,7 @@ class Body:
             text += f", num_kv_heads = {kv_heads} : i64"
         text += f"}} : {q.type}, {k.type}, {v.type} -> {q.type}"
         # A query without any key has a log-sum-exp that nothing may be computed from.
-        if self.random.random() < 0.2 and (x.of == m.of or not options):
+        if self.gives_log_sum_exp() and (x.of == m.of or not options):
             made = [Rows(self.name(), x.of, width) for width in (q.width, heads)]
             self.lines.append(f"  {made[0].name}, {made[1].name} = {text}, {made[1].type}")
             self.rows += made
@@ -291,6 +297,9 @@ class Body:
         first = ", norm_first" if self.random.random() < 0.5 else ""
         self.add(x.of, x.width, f"{text} {{num_heads = {heads} : i64{first}}} : ({', '.join(types)}) -> {x.type}")
 
+    def rows_as_table(self, x: Rows, turned: int) -> Rows | None:
+        return self.pick(lambda rows: (rows.of, rows.width) == (x.of, turned))
+
     def write_rotary(self) -> None:
         """Turned by a table of positions or by any rows that are as wide."""
         heads, _, head = self.heads()
@@ -298,7 +307,7 @@ class Body:
         x = self.pick()
         if not x or not turned:
             return
-        table = self.pick(lambda rows: (rows.of, rows.width) == (x.of, turned))
+        table = self.rows_as_table(x, turned)
         if x.of in self.ids and (not table or self.random.random() < 0.7):
             given = ", ".join(f"{self.random.uniform(0, 1):.3f}" for _ in range(turned // 2))
             frequencies = f" frequencies [{given}] {{scale = 1.25 : f64}}" if self.random.random() < 0.3 else ""
@@ -311,6 +320,9 @@ class Body:
         if x := self.pick(lambda rows: rows.of in self.sequences):
             self.add("batch", x.width, f"transformer.first_token {x.name}, {self.sequences[x.of]} : {x.type} -> {x.type}")
 
+    def lookup_options(self) -> str:
+        return " {scale = 1.5 : f64}" if self.random.random() < 0.3 else ""
+
     def write_embedding(self) -> None:
         if not self.ids:
             return
@@ -321,8 +333,7 @@ class Body:
             text = f"transformer.sinusoidal_position {self.ids[side]} {layout} max_positions {VOCABULARY} : tensor<?xi64> -> tensor<?x{width}xf32>"
         else:
             table = self.parameter((VOCABULARY, width))
-            scale = " {scale = 1.5 : f64}" if self.random.random() < 0.3 else ""
-            text = f"transformer.embedding {self.ids[side]}, {table.name}{scale} : tensor<?xi64>, {table.type} -> tensor<?x{width}xf32>"
+            text = f"transformer.embedding {self.ids[side]}, {table.name}{self.lookup_options()} : tensor<?xi64>, {table.type} -> tensor<?x{width}xf32>"
         self.add(side, width, text)
 
     def write_feed_forward(self) -> None:
@@ -369,21 +380,18 @@ class Body:
             self.random.choice(ops)()
 
 
-def add_layer(program: Program) -> None:
-    body, pick = Body(program), program.random
-    arguments: list[Rows | Weight | str] = []
+def add_layer(program: Program, make_body: type[Body] = Body) -> None:
+    body, pick = make_body(program), program.random
+    arguments = body.arguments
     for i in range(pick.randrange(1, 4)):
-        arguments.append(Rows(f"%x{i}", pick.choice(("a", "a", "b", "batch")), pick.choice(WIDTHS)))
+        arguments.append(Rows(f"%x{i}", pick.choice(body.owners), pick.choice(WIDTHS)))
     arguments += [side for side in SIDES if pick.random() < 0.6]
     arguments += [Weight(f"%w{i}", (pick.choice(WIDTHS), pick.choice(WIDTHS))) for i in range(pick.randrange(3))]
     arguments += [Weight(f"%b{i}", (pick.choice(WIDTHS),)) for i in range(pick.randrange(2))]
     pick.shuffle(arguments)
-    header = []
     for argument in arguments:
-        name = f"%s_{argument}" if isinstance(argument, str) else argument.name
-        header.append(f"{name}: {type_of(argument)}")
         if isinstance(argument, str):
-            body.sequences[argument] = name
+            body.sequences[argument] = f"%s_{argument}"
         else:
             (body.rows if isinstance(argument, Rows) else body.weights).append(argument)
     body.write_ops(pick.randrange(1, 7 if program.is_large else 4))
@@ -391,6 +399,7 @@ def add_layer(program: Program) -> None:
     while len(results) < 3 and pick.random() < 0.3:
         results.append(pick.choice([*body.rows, *body.weights]))
     layer = Layer(f"layer_{len(program.layers)}", arguments, results)
+    header = [f"{body.sequences[a] if isinstance(a, str) else a.name}: {type_of(a)}" for a in arguments]
     types = ", ".join(result.type for result in results)
     names = ", ".join(result.name for result in results)
     visibility = "" if pick.random() < 0.1 else "private "
@@ -400,8 +409,8 @@ def add_layer(program: Program) -> None:
     program.layers.append(layer)
 
 
-def add_entry(program: Program, name: str) -> None:
-    body, pick = Body(program), program.random
+def add_inputs(body: Body) -> list[str]:
+    """The ids and masks of both sides, as arguments of an entry, packed and looked up."""
     arguments = []
     for side, prefix, length in (("a", "", "sequence"), ("b", "decoder_", "target")):
         dims = f'transformer.dims = ["batch", "{length}"]'
@@ -410,6 +419,12 @@ def add_entry(program: Program, name: str) -> None:
         body.lines.append(f"  %i_{side}, %s_{side} = transformer.pack_tokens(%ids_{side}) mask(%mask_{side}) : ({GRID}), {GRID} -> tensor<?xi64>")
         body.ids[side], body.sequences[side] = f"%i_{side}", f"%s_{side}"
         body.write_embedding()
+    return arguments
+
+
+def add_entry(program: Program, name: str) -> None:
+    body, pick = Body(program), program.random
+    arguments = add_inputs(body)
     body.write_ops(pick.randrange(4, 12) if program.is_large else pick.randrange(1, 5))
     outputs = []
     for i, rows in enumerate(pick.sample(body.rows, min(len(body.rows), pick.randrange(1, 4)))):

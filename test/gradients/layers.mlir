@@ -6,6 +6,8 @@
 // RUN: transformer-check-gradients %t/encoder.mlir
 // RUN: transformer-check-gradients %t/cross.mlir
 // RUN: transformer-check-gradients %t/tokens.mlir
+// RUN: transformer-check-gradients %t/twice.mlir
+// RUN: transformer-check-gradients %t/twice.mlir --recompute layer
 // RUN: not transformer-check-gradients %t/norms.mlir --bound 1e-14 | FileCheck %s
 // CHECK: gamma{{.*}} FAILED
 
@@ -189,5 +191,21 @@ func.func @loss(%mask: tensor<3x4xi64> {test.value = dense<[[1, 1, 1, 1], [0, 0,
   %4 = arith.addf %0, %2 : tensor<?x5xf32>
   %l = tensor.cast %labels : tensor<3xi64> to tensor<?xi64>
   %loss = transformer.cross_entropy %4, %l : tensor<?x5xf32>, tensor<?xi64> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+//--- twice.mlir
+// A layer that returns a value twice, and what it is given.
+transformer.parameter @x : tensor<5x4xf32>
+func.func private @layer(%x: tensor<5x4xf32>) -> (tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32>) {
+  %0 = transformer.activation gelu %x : tensor<5x4xf32>
+  return %0, %x, %0 : tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32>
+}
+func.func @loss(%labels: tensor<5xi64> {test.value = dense<[0, 1, 2, 3, 0]> : tensor<5xi64>}) -> tensor<f32> {
+  %x = transformer.get_parameter @x : tensor<5x4xf32>
+  %0, %1, %2 = call @layer(%x) : (tensor<5x4xf32>) -> (tensor<5x4xf32>, tensor<5x4xf32>, tensor<5x4xf32>)
+  %3 = arith.mulf %0, %1 : tensor<5x4xf32>
+  %4 = arith.subf %3, %2 : tensor<5x4xf32>
+  %loss = transformer.cross_entropy %4, %labels : tensor<5x4xf32>, tensor<5xi64> -> tensor<f32>
   return %loss : tensor<f32>
 }

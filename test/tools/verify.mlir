@@ -5,6 +5,9 @@
 // RUN: not transformer-verify %s --weights-dtype f7 --weights %t.none --inputs %t.none 2>&1 | FileCheck %s --check-prefix=FORMAT
 // With a bound of 0 the first rounding counts: the embedding is exact, the layer's linear is not.
 // RUN: not transformer-verify %s --bound 0 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=DIFFER
+// A floor goes with the largest of all outputs.
+// RUN: transformer-verify %s --bound 0 --floor 1e-6 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=AGREE
+// RUN: not transformer-verify %s --bound 0 --floor 1e-9 --weights %source_root/test/golden/bert-model --inputs %source_root/test/golden/bert-model/inputs_holes.safetensors | FileCheck %s --check-prefix=DIFFER
 // RUN: not transformer-verify %s --weights %t.none --inputs %t.none 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // AGREE: last_hidden_state: largest error {{.*}}e-0{{[789]}}, largest value

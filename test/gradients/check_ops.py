@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Gradients of every op that has any, at odd sizes: differences of the loss beside the interpreter, and that beside the
+compiled program. An op with a backward that no case has fails.
+"""
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+from compare import RECOMPUTE, Tools, compare_compiled, compare_differences  # noqa: E402
+from harness import Report  # noqa: E402
+from op_cases import CASES, LONG, REFUSED, SHORT, WITHOUT_DIFFERENCES, Case, case_of  # noqa: E402
+
+DIALECT = Path(__file__).resolve().parents[2] / "dialect"
+
+
+def differentiable_ops() -> set[str]:
+    """As the dialect's definitions and what is registered for upstream's ops say."""
+    own = [name for file in DIALECT.glob("*.td")
+           for name, traits in re.findall(r'Transformer_Op<"(\w+)",(.*?)\{\n', file.read_text(), re.DOTALL)
+           if "DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>" in traits]
+    names = {f"transformer.{name}" for name in own}
+    text = (DIALECT / "UpstreamGradients.cpp").read_text()
+    for dialect, body in re.findall(r"MLIRContext \*context, (\w+)::\w+ \*\) \{(.*?)\n  \}\);", text, re.DOTALL):
+        for name in re.findall(r"(\w+)Op::attachInterface", body):
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+            names.add(f"{dialect}.{name.replace('_f', 'f') if dialect == 'arith' else name}")
+    return names
+
+
+def check(tools: Tools, scratch: Path, arch: str, write: Callable[[Case], None]) -> str | None:
+    folder, refused = scratch / write.__name__, REFUSED.get(write)
+    folder.mkdir()
+    short, long = case_of(write, SHORT), case_of(write, LONG)
+    kinds = RECOMPUTE if short.functions else RECOMPUTE[:1]
+    try:
+        for recompute in kinds if write not in WITHOUT_DIFFERENCES else ():
+            compare_differences(tools, short.loss(), folder, recompute)
+    except RuntimeError as error:
+        return str(error)
+    try:
+        for recompute in kinds:
+            compare_compiled(tools, long.loss(), folder, arch, recompute, weights_are_inputs=True)
+    except RuntimeError as error:
+        return None if refused and re.search(refused, str(error)) else str(error)
+    return f"compiles; expected to be refused: {refused}" if refused else None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", type=Path, required=True, help="the folder of transformer-opt and the others")
+    parser.add_argument("--arch", default="native", help="as of transformer-compile")
+    options = parser.parse_args()
+    report = Report()
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
+        reasons = pool.map(partial(check, Tools(options.tools.resolve()), Path(scratch), options.arch), CASES)
+        for write, reason in zip(CASES, reasons):
+            report.add(f"gradients/{write.__name__}", reason and reason.replace("\n", " | "))
+    texts = "".join(case_of(write, SHORT).loss().text for write in CASES)
+    missing = sorted(name for name in differentiable_ops() if not re.search(rf"\b{re.escape(name)}\b", texts))
+    report.add("gradients/every op", f"in no case: {', '.join(missing)}" if missing else None)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
