@@ -82,6 +82,7 @@ static void buildEntry(Import &import, const OptConfig &config, bool step) {
   Body &body = model.entry();
   body.init = {config.deviation};
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
+  output.padding = config.padding;
   output.declareTied(import, config.embeddingWidth);
   Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize,
                                 config.embeddingWidth, 1, config.padding);

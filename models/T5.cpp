@@ -275,7 +275,7 @@ static T5Config readConfig(Import &import) {
                 "more than half of relative_attention_num_buckets = " + Twine(result.buckets),
                 Twine(result.maxDistance));
   result.norm.eps = config.number({"layer_norm_epsilon"}, 1e-6);
-  result.factor = config.number({"initializer_factor"}, 1.0);
+  result.factor = result.norm.start = config.number({"initializer_factor"}, 1.0);
   std::string projection = config.text({"feed_forward_proj"}, "relu");
   StringRef name = projection;
   result.gated = name.consume_front("gated-");

@@ -1,5 +1,6 @@
 //===- Train.cpp - the subcommand train -----------------------------------===//
 #include "runtime/base/Error.h"
+#include "runtime/base/Path.h"
 #include "runtime/cli/Session.h"
 #include "runtime/train/StepFile.h"
 #include "runtime/train/Trainer.h"
@@ -13,7 +14,8 @@ namespace transformer::runtime {
 namespace {
 
 struct TrainOptions {
-  std::string data, log, save, resume;
+  std::string data, log, save, resume, definition;
+  std::optional<uint64_t> init;
   std::optional<int64_t> steps;
   int64_t saveEvery = 0; // 0: at the end alone
   Hyperparameters hyperparameters;
@@ -64,9 +66,15 @@ private:
   FILE *log = nullptr;
 };
 
+Program openProgram(const Session &session, const TrainOptions &options) {
+  if (!options.definition.empty() && !isFile(options.definition + "/config.json"))
+    fail("--definition {}: no config.json in this folder", options.definition);
+  return options.init ? Program(*session.module, Seed{*options.init}) : session.openProgram();
+}
+
 void train(const Session &session, const TrainOptions &options) {
-  Program program = session.openProgram();
-  Trainer trainer(program);
+  Program program = openProgram(session, options);
+  Trainer trainer(program, options.definition);
   StepFile data(options.data, trainer.inputs());
   if (!options.resume.empty())
     trainer.resume(options.resume);
@@ -92,6 +100,18 @@ void addTrain(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand("train", "Train the model on tensors in a file");
   auto options = std::make_shared<TrainOptions>();
   addWeights(*command, session);
+  CLI::Option *init =
+      command
+          ->add_option("--init", options->init,
+                       "In place of weights: initialise them as the model's family does, with "
+                       "random numbers of this seed")
+          ->excludes("--weights")
+          ->excludes("--packed-weights");
+  command
+      ->add_option("--definition", options->definition,
+                   "The folder of the model's config.json, which --save copies beside the weights, "
+                   "as it does the tokenizer's files")
+      ->needs(init);
   command
       ->add_option("--data,-d", options->data,
                    "A safetensors file: the model's inputs and labels, with a first dimension of "

@@ -3,7 +3,7 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/execute/ThreadPool.h"
-#include "runtime/generate/Philox.h"
+#include "runtime/base/Philox.h"
 #include "runtime/generate/SampleSearch.h"
 
 #include <algorithm>

@@ -59,9 +59,11 @@ void copyCompanions(const std::string &from, const std::string &to) {
 
 } // namespace
 
-Trainer::Trainer(Program &program)
-    : program(program), entry(trainingEntry(program.module())),
+Trainer::Trainer(Program &program, std::string folder)
+    : program(program), entry(trainingEntry(program.module())), definition(std::move(folder)),
       state(program.module().description()) {
+  if (definition.empty())
+    definition = program.weights().folder();
   const Description &description = program.module().description();
   std::map<std::string, size_t> parameters;
   for (size_t i = 0; i < description.parameters.size(); ++i)
@@ -140,6 +142,23 @@ void Trainer::saveWeights(const std::string &path) const {
   writeSafetensors(path, std::move(all), /*isDurable=*/true);
 }
 
+void Trainer::saveParameters(const std::string &path) const {
+  const Description &description = program.module().description();
+  std::vector<Tensor> others; // what is not trained
+  others.reserve(description.parameters.size());
+  std::vector<NamedTensor> all;
+  for (size_t i = 0; i < description.parameters.size(); ++i) {
+    const ParameterInfo &parameter = description.parameters[i];
+    if (auto trained = state.tensors().find(parameter.name); trained != state.tensors().end()) {
+      all.emplace_back(parameter.name, trained->second);
+      continue;
+    }
+    program.copyParameter(i, others.emplace_back(parameter.dtype, parameter.shape));
+    all.emplace_back(parameter.name, others.back());
+  }
+  writeSafetensors(path, std::move(all), /*isDurable=*/true);
+}
+
 void Trainer::makeFolder(const std::string &folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -155,8 +174,11 @@ void Trainer::save(const std::string &folder) const {
   for (const auto &[name, tensor] : state.tensors())
     all.emplace_back(name, tensor);
   writeSafetensors(folder + "/" + kTraining, std::move(all), /*isDurable=*/true);
-  saveWeights(folder + "/" + kWeights);
-  copyCompanions(program.weights().folder(), folder);
+  if (program.weights().files().empty())
+    saveParameters(folder + "/" + kWeights);
+  else
+    saveWeights(folder + "/" + kWeights);
+  copyCompanions(definition, folder);
 }
 
 } // namespace transformer::runtime
