@@ -8,6 +8,20 @@ using namespace mlir::transformer;
 LogicalResult ParameterOp::verify() {
   if (getSymName().empty())
     return emitOpError() << "expected a name, found an empty one";
+  auto shape = cast<RankedTensorType>(getType()).getShape();
+  InitAttr init = getInit().value_or(InitAttr());
+  if (!init)
+    return success();
+  if (auto row = init.getZeroRow(); row && (shape.empty() || *row >= shape.front()))
+    return emitOpError() << "expected a zero_row that its type " << getType() << " has, found "
+                         << *row;
+  bool hasFans =
+      init.getKind() >= InitKind::XavierUniform && init.getKind() <= InitKind::KaimingNormal;
+  if (hasFans && shape.size() < 2)
+    return emitOpError() << "expected two dimensions or more for init '"
+                         << stringifyInitKind(init.getKind()) << "', found " << getType();
+  if (init.getKind() == InitKind::Sinusoids && shape.size() != 2)
+    return emitOpError() << "expected two dimensions for init 'sinusoids', found " << getType();
   return success();
 }
 

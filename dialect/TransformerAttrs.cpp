@@ -5,17 +5,25 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError, InitKind kind,
-                               FloatAttr value) {
-  bool needsValue =
-      kind == InitKind::Normal || kind == InitKind::TruncatedNormal || kind == InitKind::Uniform;
+                               FloatAttr value, std::optional<int64_t> zeroRow) {
+  bool needsValue = kind == InitKind::Normal || kind == InitKind::TruncatedNormal ||
+                    kind == InitKind::Uniform || kind == InitKind::Constant ||
+                    kind == InitKind::Sinusoids;
   if (needsValue && !value)
     return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value";
-  if (!needsValue && value && kind != InitKind::KaimingUniform)
+  bool mayHaveSlope = kind == InitKind::KaimingUniform || kind == InitKind::KaimingNormal;
+  if (!needsValue && value && !mayHaveSlope)
     return emitError() << "init '" << stringifyInitKind(kind) << "' takes no value, found "
                        << value;
-  if (value && !(value.getValueAsDouble() >= 0))
+  if (value && kind != InitKind::Constant && !(value.getValueAsDouble() >= 0))
     return emitError() << "init '" << stringifyInitKind(kind) << "' needs a value >= 0, found "
                        << value;
+  if (kind == InitKind::Sinusoids && value.getValueAsDouble() == 0)
+    return emitError() << "init 'sinusoids' needs a value > 0, found " << value;
+  if (zeroRow && !value)
+    return emitError() << "init '" << stringifyInitKind(kind) << "' takes no row of zeros";
+  if (zeroRow && *zeroRow < 0)
+    return emitError() << "expected zero_row >= 0, found " << *zeroRow;
   return success();
 }
 

@@ -44,19 +44,40 @@ def Transformer_InitKind : Transformer_Enum<"InitKind", "distribution of initial
   I32EnumAttrCase<"XavierUniform", 5, "xavier_uniform">,    // bound sqrt(6 / (fan_in + fan_out))
   I32EnumAttrCase<"XavierNormal", 6, "xavier_normal">,      // variance 2 / (fan_in + fan_out)
   I32EnumAttrCase<"KaimingUniform", 7, "kaiming_uniform">,  // bound sqrt(6 / ((1 + a^2) fan_in)), value: a
-  I32EnumAttrCase<"KaimingNormal", 8, "kaiming_normal">     // variance 2 / fan_in
+  I32EnumAttrCase<"KaimingNormal", 8, "kaiming_normal">,    // variance 2 / ((1 + a^2) fan_in), value: a
+  I32EnumAttrCase<"Constant", 9, "constant">,               // value
+  I32EnumAttrCase<"Sinusoids", 10, "sinusoids">             // value: see #transformer.init
 ]>;
 def Transformer_InitAttr : AttrDef<Transformer_Dialect, "Init"> {
   let mnemonic = "init";
   let summary = "how a parameter is initialised before training";
   let description = [{
     `#transformer.init<normal, 0.02 : f64>`. `value` is the standard deviation
-    (normal, truncated_normal), the bound (uniform) or the negative slope `a`
-    (kaiming_uniform; sqrt(5) is PyTorch's Linear default, bound
-    1/sqrt(fan_in)). Source: Glorot and Bengio 2010, He et al. 2015, torch.nn.init.
+    (normal, truncated_normal), the bound (uniform), every element (constant) or
+    the negative slope `a` (kaiming_uniform and kaiming_normal, 0 where it is
+    missing; with the first sqrt(5) is PyTorch's Linear default, bound
+    1/sqrt(fan_in)). Fans are those of a shape `[out, in, kernel...]`,
+    as torch.nn.init counts them: a weight stored `[in, out]` has them the other
+    way round, so give it one of the other kinds.
+
+    `<sinusoids, V>` is a table `[positions, width]` without chance: the sines of
+    `position / 10000^(i / V)` for i = 0, 1, ... below half of the width, then the
+    cosines of the same angles; V is half of the width (Marian) or one less (Whisper).
+
+    `<normal, 1.0 : f64, zero_row = 0>`: this row of a table starts as zeros, the
+    one of padding.
+
+    Error: a value that the kind does not have or that is missing, one below 0
+    (but of constant; of sinusoids one that is not above 0), a zero_row below 0.
+
+    Source: Glorot and Bengio 2010, He et al. 2015, torch.nn.init; for zero_row
+    torch.nn.Embedding's padding_idx.
   }];
-  let parameters = (ins EnumParameter<Transformer_InitKind>:$kind, OptionalParameter<"::mlir::FloatAttr">:$value);
-  let assemblyFormat = "`<` $kind (`,` $value^)? `>`";
+  let parameters = (ins EnumParameter<Transformer_InitKind>:$kind,
+                        OptionalParameter<"::mlir::FloatAttr">:$value,
+                        OptionalParameter<"std::optional<int64_t>">:$zeroRow);
+  // A row of zeros goes with a value only, so the two commas are not ambiguous.
+  let assemblyFormat = "`<` $kind (`,` $value^)? (`,` `zero_row` `=` $zeroRow^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -74,9 +74,9 @@ static Layer makeLayer(ModelBuilder &model, const AnnotatedConfig &config, bool 
 }
 
 static Value buildEmbedding(Body &body, const AnnotatedConfig &config, const Side &side,
-                            StringRef name, int64_t vocabSize) {
+                            StringRef name, int64_t vocabSize, int64_t padding) {
   Value words = body.embedding(side.ids, name, vocabSize, config.width,
-                               config.scaled ? std::sqrt(double(config.width)) : 1.0);
+                               config.scaled ? std::sqrt(double(config.width)) : 1.0, padding);
   Value where = body.sinusoids(side.positions, config.width, config.maxLength);
   return body.drop(body.add(words, where, "embeddings"));
 }
@@ -106,13 +106,15 @@ void transformer::buildAnnotatedTransformer(Import &import) {
                  model.missing(DefaultKind::NotEqual, "decoder_input_ids", config.targetPad)},
                 true);
 
-  Value memory = buildEmbedding(body, config, source, "encoder.emb.tok_emb", config.sourceVocab);
+  Value memory = buildEmbedding(body, config, source, "encoder.emb.tok_emb", config.sourceVocab,
+                                config.sourcePad);
   Layer encoderLayer = makeLayer(model, config, /*decoder=*/false);
   for (int64_t i = 0; i < config.layers; ++i)
     memory = model.call(encoderLayer, "encoder.layers." + std::to_string(i),
                         {memory, source.sequences}, "memory");
 
-  Value hidden = buildEmbedding(body, config, target, "decoder.emb.tok_emb", config.targetVocab);
+  Value hidden = buildEmbedding(body, config, target, "decoder.emb.tok_emb", config.targetVocab,
+                                config.targetPad);
   Layer decoderLayer = makeLayer(model, config, /*decoder=*/true);
   for (int64_t i = 0; i < config.layers; ++i)
     hidden = model.call(decoderLayer, "decoder.layers." + std::to_string(i),

@@ -90,7 +90,7 @@ private:
   }
 
   Value declare(const std::string &name, int64_t rows, ArrayRef<std::string> otherNames) {
-    InitAttr embedding = init.embedding(model.getContext());
+    InitAttr embedding = init.embedding(model.getContext(), config.padding);
     auto type = RankedTensorType::get({rows, config.width}, body().builder.getF32Type());
     if (!otherNames.empty())
       model.declare(name, type, embedding, otherNames);
@@ -103,10 +103,12 @@ private:
     if (config.sinusoids && !import.checkpoint.holds(name))
       return body().sinusoids(positions, config.width, config.positions, SinusoidLayout::Halves);
     SmallVector<int64_t> shape = {config.positions + config.offset, config.width};
-    InitAttr random = init.embedding(model.getContext());
+    InitAttr embedding = config.sinusoids ? makeInit(model.getContext(), InitKind::Sinusoids,
+                                                     double(config.width) / 2)
+                                          : init.embedding(model.getContext());
     if (config.sinusoids)
-      model.declareBuffer(base + name, shape, random);
-    Value table = body().weight(base + name, shape, random);
+      model.declareBuffer(base + name, shape, embedding);
+    Value table = body().weight(base + name, shape, embedding);
     if (config.offset)
       table = body().slice(table, config.offset, config.positions, "positions");
     return body().embedding(positions, table, "embed_positions");

@@ -125,7 +125,8 @@ void transformer::declareTiedEmbedding(ModelBuilder &model, const BertConfig &co
   auto type = RankedTensorType::get({config.vocabSize, config.embeddingWidth},
                                     Float32Type::get(model.getContext()));
   if (config.tied)
-    model.declare(names.embedding + ".weight", type, config.init.embedding(model.getContext()),
+    model.declare(names.embedding + ".weight", type,
+                  config.init.embedding(model.getContext(), config.padding),
                   {names.decoder + ".weight"});
 }
 

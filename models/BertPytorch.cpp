@@ -53,10 +53,12 @@ void transformer::buildBertPytorch(Import &import) {
   SmallVector<Value> packed = model.pack({ids, types, places}, mask);
 
   Body &body = model.entry();
-  Value words = body.embedding(packed[0], "embedding.token", vocabSize, width);
+  constexpr int64_t padding = 0; // a row of both tables
+  Value words = body.embedding(packed[0], "embedding.token", vocabSize, width, 1, padding);
   Value placed = body.add(words, body.sinusoids(packed[2], width, maxLength), "embeddings");
-  Value hidden = body.add(placed, body.embedding(packed[1], "embedding.segment", segments, width),
-                          "embeddings");
+  Value hidden =
+      body.add(placed, body.embedding(packed[1], "embedding.segment", segments, width, 1, padding),
+               "embeddings");
   hidden = body.drop(hidden);
   Layer layer = makeLayer(model, width, heads);
   for (int64_t i = 0; i < layers; ++i)

@@ -9,11 +9,12 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 InitAttr transformer::makeInit(MLIRContext *context, InitKind kind) {
-  return InitAttr::get(context, kind, FloatAttr());
+  return InitAttr::get(context, kind, FloatAttr(), std::nullopt);
 }
 
-InitAttr transformer::makeInit(MLIRContext *context, InitKind kind, double value) {
-  return InitAttr::get(context, kind, FloatAttr::get(Float64Type::get(context), value));
+InitAttr transformer::makeInit(MLIRContext *context, InitKind kind, double value,
+                               std::optional<int64_t> zeroRow) {
+  return InitAttr::get(context, kind, FloatAttr::get(Float64Type::get(context), value), zeroRow);
 }
 
 InitAttr InitScheme::linearWeight(MLIRContext *context) const {
@@ -30,8 +31,8 @@ InitAttr InitScheme::linearBias(MLIRContext *context, int64_t fanIn) const {
   return makeInit(context, InitKind::Uniform, 1 / std::sqrt(double(fanIn)));
 }
 
-InitAttr InitScheme::embedding(MLIRContext *context) const {
-  return makeInit(context, InitKind::Normal, deviation.value_or(1.0));
+InitAttr InitScheme::embedding(MLIRContext *context, std::optional<int64_t> padding) const {
+  return makeInit(context, InitKind::Normal, deviation.value_or(1.0), padding);
 }
 
 Body::Body(Block *block, InitScheme init, const DropoutRates &dropout, WeightSource weights)
@@ -104,8 +105,8 @@ Value Body::convolution(Value x, Value sequences, Value resultSequences, StringR
 
 Value Body::embedding(Value ids, StringRef name, int64_t count, int64_t width, double scale,
                       std::optional<int64_t> padding) {
-  Value table =
-      weight((name + ".weight").str(), {count, width}, init.embedding(builder.getContext()));
+  Value table = weight((name + ".weight").str(), {count, width},
+                       init.embedding(builder.getContext(), padding));
   return embedding(ids, table, lastPart(name), scale, padding);
 }
 
@@ -148,8 +149,10 @@ Value Body::constant(ArrayRef<float> values, StringRef name) {
 Value Body::rmsNorm(Value x, StringRef name, const RmsNorm &norm) {
   MLIRContext *context = builder.getContext();
   int64_t width = widthOf(x) / norm.heads;
-  Value gamma = weight((name + ".weight").str(), {width},
-                       makeInit(context, norm.lessOne ? InitKind::Zeros : InitKind::Ones));
+  InitAttr init = norm.start == 1
+                      ? makeInit(context, norm.lessOne ? InitKind::Zeros : InitKind::Ones)
+                      : makeInit(context, InitKind::Constant, norm.start);
+  Value gamma = weight((name + ".weight").str(), {width}, init);
   if (norm.lessOne)
     gamma = add(gamma, constant(SmallVector<float>(width, 1), "one"), "gamma");
   if (norm.scale != 1) {

@@ -22,7 +22,8 @@ struct InitScheme {
 
   InitAttr linearWeight(MLIRContext *context) const;
   InitAttr linearBias(MLIRContext *context, int64_t fanIn) const;
-  InitAttr embedding(MLIRContext *context) const;
+  /// The row `padding` starts as zeros.
+  InitAttr embedding(MLIRContext *context, std::optional<int64_t> padding = {}) const;
 };
 
 /// Rates of dropout in training.
@@ -35,7 +36,8 @@ struct DropoutRates {
 };
 
 InitAttr makeInit(MLIRContext *context, InitKind kind);
-InitAttr makeInit(MLIRContext *context, InitKind kind, double value);
+InitAttr makeInit(MLIRContext *context, InitKind kind, double value,
+                  std::optional<int64_t> zeroRow = {});
 
 /// A norm: its formula and how its tensors are called.
 struct Norm {
@@ -53,6 +55,7 @@ struct RmsNorm {
   bool lessOne = false; // stored is gamma - 1
   int64_t heads = 1;    // parts of a row that are normalised by themselves
   double scale = 1;     // of the result
+  double start = 1;     // gamma's elements before training
 };
 
 /// What an attention block attends to, beside its rows and sequences.

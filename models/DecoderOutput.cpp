@@ -14,7 +14,7 @@ void DecoderOutput::declareTied(Import &import, int64_t width) const {
   llvm::append_range(names, otherNames);
   import.model.declare(tokens + ".weight",
                        RankedTensorType::get({vocabSize, width}, body.builder.getF32Type()),
-                       body.init.embedding(import.model.getContext()), names);
+                       body.init.embedding(import.model.getContext(), padding), names);
 }
 
 void DecoderOutput::build(Import &import, Value hidden, Value sequences) const {

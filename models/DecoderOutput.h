@@ -14,6 +14,7 @@ struct DecoderOutput {
   bool tied;
   SmallVector<std::string> otherNames = {}; // of the head's matrix
   bool hasBias = false;
+  std::optional<int64_t> padding = {}; // the embedding's row that is not trained
 
   /// Before the embedding is read: checkpoints may hold a tied matrix under the
   /// head's names. `width` is the embedding's.

@@ -106,6 +106,7 @@ static void buildEntry(Import &import, const LlamaConfig &config, bool step) {
   body.init = {config.deviation};
   model.dropout = config.dropout;
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
+  output.padding = config.padding;
   output.declareTied(import, config.width);
   Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize, config.width,
                                 config.embeddingScale, config.padding);

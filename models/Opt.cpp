@@ -86,6 +86,7 @@ static void buildEntry(Import &import, const OptConfig &config, bool step) {
   body.init = {config.deviation};
   model.dropout = config.dropout;
   DecoderOutput output{config.vocabSize, base + "embed_tokens", config.tied};
+  output.padding = config.padding;
   output.declareTied(import, config.embeddingWidth);
   Value hidden = body.embedding(packed[0], base + "embed_tokens", config.vocabSize,
                                 config.embeddingWidth, 1, config.padding);

@@ -278,7 +278,7 @@ static T5Config readConfig(Import &import) {
                 Twine(result.maxDistance));
   result.norm.eps = config.number({"layer_norm_epsilon"}, 1e-6);
   result.dropout = config.rate({"dropout_rate"}, 0.1);
-  result.factor = config.number({"initializer_factor"}, 1.0);
+  result.factor = result.norm.start = config.number({"initializer_factor"}, 1.0);
   std::string projection = config.text({"feed_forward_proj"}, "relu");
   StringRef name = projection;
   result.gated = name.consume_front("gated-");

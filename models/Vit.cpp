@@ -83,10 +83,11 @@ static Value makeTable(Body &body, const VitConfig &config, const std::string &b
   MLIRContext *context = body.builder.getContext();
   int64_t tokens = config.patches() + 1;
   InitAttr zeros = makeInit(context, InitKind::Zeros);
-  auto truncated = makeInit(context, InitKind::TruncatedNormal, *config.init.deviation);
-  Value token = body.weight(base + "cls_token", {1, 1, config.width}, truncated);
+  // Not truncated_normal: transformers cuts at 2, which is a hundred deviations.
+  InitAttr normal = config.init.embedding(context);
+  Value token = body.weight(base + "cls_token", {1, 1, config.width}, normal);
   Value bias = body.weight(base + "patch_embeddings.projection.bias", {config.width}, zeros);
-  Value places = body.weight(base + "position_embeddings", {1, tokens, config.width}, truncated);
+  Value places = body.weight(base + "position_embeddings", {1, tokens, config.width}, normal);
   SmallVector<Value> kinds = {body.reshape(token, {1, config.width}, "cls"),
                               body.reshape(bias, {1, config.width}, "patch")};
   auto pair = RankedTensorType::get({2, config.width}, body.builder.getF32Type());

@@ -79,7 +79,7 @@ private:
   }
 
   std::string wordsName() const { return base + "decoder.embed_tokens.weight"; }
-  InitAttr wordsInit() { return config.init.embedding(model.getContext()); }
+  InitAttr wordsInit() { return config.init.embedding(model.getContext(), config.padding); }
 
   void buildOutput(Value hidden, Value sequences, Value table, EntryPoint point) {
     SmallVector<StringRef> dims = {"batch", "decoder_sequence"};
@@ -87,7 +87,8 @@ private:
       return model.output("last_hidden_state",
                           body().unpack(hidden, sequences, "last_hidden_state"), dims);
     if (!config.tied)
-      table = body().weight("proj_out.weight", tableType().getShape(), wordsInit());
+      table = body().weight("proj_out.weight", tableType().getShape(),
+                            config.init.embedding(model.getContext()));
     auto logits = [&](Value rows) {
       return body().linear(rows, table, Value(), WeightLayout::OutIn, "logits");
     };
@@ -117,7 +118,8 @@ private:
     Value columns = TokenColumnsOp::create(b, body().named("columns"), type, tokens);
     std::string table = base + "encoder.embed_positions";
     model.declareBuffer(table + ".weight", {config.sourcePositions, config.width},
-                        body().init.embedding(model.getContext()));
+                        makeInit(model.getContext(), InitKind::Sinusoids,
+                                 std::max(double(config.width) / 2 - 1, 1.0)));
     Value places = body().embedding(columns, table, config.sourcePositions, config.width);
     return {body().drop(body().add(x, places, "embeddings")), tokens};
   }

@@ -81,7 +81,7 @@ private:
   }
 
   /// Adds the input `labels`.
-  FailureOr<Value> addLabels(ImplicitLocOpBuilder &b, func::FuncOp loss, const Scores &scores) {
+  FailureOr<Value> addLabels(ImplicitLocOpBuilder &b, func::FuncOp loss, Scores &scores) {
     auto named = [&](StringRef name) { return b.getNamedAttr(attr::name, b.getStringAttr(name)); };
     SmallVector<NamedAttribute> ofLabels = {named("labels")};
     Type type = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());

@@ -171,6 +171,13 @@ private:
     auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!layer || layer.isExternal())
       return call.emitOpError() << "calls a function without a body";
+    for (auto read : layer.getOps<GetParameterOp>()) {
+      auto declaration = symbols.lookup<ParameterOp>(read.getName());
+      if (!declaration || !declaration.getBuffer())
+        return read.emitOpError() << "stands in a layer, where a parameter has no gradient; "
+                                     "expected it as an argument of @"
+                                  << layer.getName();
+    }
     func::FuncOp function = layer.clone();
     function.setName((layer.getName() + ".backward").str());
     function.setPrivate();

@@ -40,6 +40,8 @@ static json::Object describeInit(InitAttr init) {
   json::Object object{{"kind", stringifyInitKind(init.getKind())}};
   if (FloatAttr value = init.getValue())
     object["value"] = value.getValueAsDouble();
+  if (auto row = init.getZeroRow())
+    object["zero_row"] = *row;
   return object;
 }
 

@@ -164,7 +164,8 @@ struct NormBackward {
       if (dbeta)
         dbeta[c] += dy[c];
     }
-    double factor = sumOfGh / count / (outside ? 1 - eps / d : 1);
+    double factor = sumOfGh / count; // 0 where all numbers are the same
+    factor /= outside && variance > 0 ? 1 - eps / d : 1;
     for (size_t c = 0; c < width; ++c)
       dx[c] = (dy[c] * gamma[c] - meanOfG - (x[c] - mean) / d * factor) / d;
   }

@@ -210,6 +210,8 @@ static LogicalResult forEachPlace(OpTy op, Frame &frame, const Tensor &whole,
 
 LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
   const Tensor &source = frame.tensor(op.getSource());
+  if (!op.getType().hasStaticShape())
+    return frame.fail(op, "the interpreter slices only statically");
   Tensor result = Tensor::zeros(op.getType().getShape().vec());
   auto copy = [&](int64_t place, int64_t from) { result.reals()[place] = source.reals()[from]; };
   if (failed(forEachPlace(op, frame, source, copy)))

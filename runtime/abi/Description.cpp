@@ -124,6 +124,35 @@ std::vector<Dimension> parseDimensions(const Field &field) {
   return shape;
 }
 
+InitInfo parseInit(const Field &field, const std::vector<int64_t> &shape) {
+  static const std::map<std::string, InitInfo::Kind> kinds = {
+      {"zeros", InitInfo::Zeros},
+      {"ones", InitInfo::Ones},
+      {"constant", InitInfo::Constant},
+      {"uniform", InitInfo::Uniform},
+      {"normal", InitInfo::Normal},
+      {"truncated_normal", InitInfo::TruncatedNormal},
+      {"sinusoids", InitInfo::Sinusoids},
+      {"xavier_uniform", InitInfo::XavierUniform},
+      {"xavier_normal", InitInfo::XavierNormal},
+      {"kaiming_uniform", InitInfo::KaimingUniform},
+      {"kaiming_normal", InitInfo::KaimingNormal}};
+  std::string name = field["kind"].string();
+  auto kind = kinds.find(name);
+  if (kind == kinds.end())
+    field["kind"].fail("unknown kind \"{}\"", printable(name));
+  InitInfo result{kind->second};
+  bool needsValue = result.kind >= InitInfo::Constant && result.kind <= InitInfo::Sinusoids;
+  if (needsValue || field.has("value"))
+    result.value = field["value"].number();
+  size_t rank = result.kind == InitInfo::Sinusoids ? 2 : shape.size();
+  if (shape.size() != rank || (result.kind >= InitInfo::XavierUniform && rank < 2))
+    field.fail("a tensor of shape {} cannot be \"{}\"", shapeText(shape), name);
+  if (field.has("zero_row"))
+    result.zeroRow = field["zero_row"].index(shape.empty() ? 0 : size_t(shape.front()));
+  return result;
+}
+
 ParameterInfo parseParameter(const Field &field) {
   ParameterInfo result;
   result.name = field["name"].string();
@@ -134,6 +163,8 @@ ParameterInfo parseParameter(const Field &field) {
       result.dtype != DataType::BF16)
     field["dtype"].fail("parameters are f32, f16 or bf16");
   result.shape = parseShape(field["shape"], result.dtype);
+  if (field.has("init"))
+    result.init = parseInit(field["init"], result.shape);
   return result;
 }
 

@@ -16,12 +16,32 @@
 
 namespace transformer::runtime {
 
+/// How a parameter starts before training: #transformer.init of docs/dialect.md.
+struct InitInfo {
+  enum Kind {
+    Zeros,
+    Ones,
+    Constant,
+    Uniform,
+    Normal,
+    TruncatedNormal,
+    Sinusoids,     // rank 2
+    XavierUniform, // these: rank 2 or more
+    XavierNormal,
+    KaimingUniform,
+    KaimingNormal
+  } kind = Zeros;
+  double value = 0;
+  std::optional<int64_t> zeroRow = {}; // of the first dimension
+};
+
 /// A tensor of the checkpoint.
 struct ParameterInfo {
   std::string name;
   std::vector<std::string> aliases; // other names, tried in this order
   DataType dtype = DataType::F32;
   std::vector<int64_t> shape;
+  std::optional<InitInfo> init;
 };
 
 /// A tensor that a function of the module makes once from parameters and from tensors that were

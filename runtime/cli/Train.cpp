@@ -18,7 +18,8 @@ namespace transformer::runtime {
 namespace {
 
 struct TrainOptions {
-  std::string data, evalData, log, plot, save, resume, scheduleName = "constant";
+  std::string data, evalData, log, plot, save, resume, definition, scheduleName = "constant";
+  std::optional<int64_t> init;
   std::optional<int64_t> steps;
   int64_t saveEvery = 0, evalEvery = 0; // 0: at the end alone
   Hyperparameters hyperparameters;
@@ -67,10 +68,17 @@ std::string stoppedText(const Trainer &trainer, const TrainOptions &options, int
   return text + formatted("; the same command with --resume {} goes on", options.save);
 }
 
+Program openProgram(const Session &session, const TrainOptions &options) {
+  if (!options.definition.empty() && !isFile(options.definition + "/config.json"))
+    fail("--definition {}: no config.json in this folder", options.definition);
+  return options.init ? Program(*session.module, Seed{uint64_t(*options.init)})
+                      : session.openProgram();
+}
+
 /// Returns the exit code.
 int train(const Session &session, const TrainOptions &options) {
-  Program program = session.openProgram();
-  Trainer trainer(program);
+  Program program = openProgram(session, options);
+  Trainer trainer(program, options.definition);
   StepFile data(options.data, trainer.inputs());
   std::optional<StepFile> evalData;
   if (!options.evalData.empty())
@@ -120,6 +128,20 @@ void addTrain(CLI::App &app, Session &session) {
   CLI::App *command = app.add_subcommand("train", "Train the model on tensors in a file");
   auto options = std::make_shared<TrainOptions>();
   addWeights(*command, session);
+  CLI::Option *init =
+      command
+          ->add_option("--init", options->init,
+                       "In place of weights: initialise them as the model's family does, with "
+                       "random numbers of this seed")
+          ->excludes("--weights")
+          ->excludes("--packed-weights")
+          ->check(CLI::Range(int64_t(0), INT64_MAX));
+  command
+      ->add_option(
+          "--definition", options->definition,
+          "The folder of the model's config.json and tokenizer, which --save copies beside "
+          "the weights (default: neither is copied)")
+      ->needs(init);
   command
       ->add_option("--data,-d", options->data,
                    "A safetensors file: the model's inputs and labels, with a first dimension of "

@@ -95,11 +95,21 @@ static size_t bytesOf(const PreparedInfo &item) {
 Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena,
                        const std::string &packedWeights)
     : module(&module), weights(std::move(checkpoint)) {
-  const Description &description = module.description();
   ProfileScope scope("load weights");
+  bindAll(arena, packedWeights);
+}
+
+Parameters::Parameters(const Module &module, Seed seed, Arena &arena)
+    : module(&module), seed(seed) {
+  ProfileScope scope("initialize weights");
+  bindAll(arena, {});
+}
+
+void Parameters::bindAll(Arena &arena, const std::string &packedWeights) {
+  const Description &description = module->description();
   bound.reserve(description.parameters.size());
   for (const ParameterInfo &parameter : description.parameters)
-    bind(parameter);
+    bound.push_back(seed ? Bound{} : find(parameter));
   for (const PreparedInfo &item : description.prepared)
     for (size_t source : item.sources)
       if (source < bound.size())
@@ -115,6 +125,8 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena
 }
 
 void Parameters::copyTo(size_t index, Tensor &result) const {
+  if (seed)
+    return initialize(module->description().parameters[index], *seed, result.data<float>());
   const TensorView &view = *bound[index].found.view;
   if (view.dtype != result.dtype())
     convertInParallel(view.dtype, view.data, result);
@@ -123,7 +135,7 @@ void Parameters::copyTo(size_t index, Tensor &result) const {
   releasePages(bound[index].found.file->hugePages(view));
 }
 
-void Parameters::bind(const ParameterInfo &parameter) {
+Parameters::Bound Parameters::find(const ParameterInfo &parameter) const {
   std::string name = parameter.name;
   auto found = weights.find(name);
   for (size_t i = 0; !found && i < parameter.aliases.size(); ++i) {
@@ -145,18 +157,22 @@ void Parameters::bind(const ParameterInfo &parameter) {
   Bound item{};
   item.found = *found;
   item.direct = view.dtype == parameter.dtype && isAligned(view.data, view.dtype);
-  bound.push_back(std::move(item));
+  return item;
 }
 
-/// The parameter's elements in the module's type; converts on first use.
+/// The parameter's elements in the module's type; made or converted on first use.
 const void *Parameters::materialize(size_t index) {
   Bound &item = bound[index];
-  const TensorView &view = *item.found.view;
   if (item.direct)
-    return view.data;
+    return item.found.view->data;
   const ParameterInfo &parameter = module->description().parameters[index];
   if (!item.converted.data<char>()) {
     item.converted = Tensor(parameter.dtype, parameter.shape);
+    if (seed) {
+      initialize(parameter, *seed, item.converted.data<float>());
+      return item.converted.data<char>();
+    }
+    const TensorView &view = *item.found.view;
     if (view.dtype == parameter.dtype)
       std::memcpy(item.converted.data<char>(), view.data, view.bytes);
     else

@@ -3,6 +3,7 @@
 #define TRANSFORMER_RUNTIME_PARAMETERS_H
 
 #include "runtime/base/Tensor.h"
+#include "runtime/execute/Initializer.h"
 #include "runtime/files/Checkpoint.h"
 #include "runtime/files/PackedWeights.h"
 
@@ -14,7 +15,6 @@ namespace transformer::runtime {
 
 class Module;
 class PageWork;
-struct ParameterInfo;
 
 /// The pointer table of a module. A parameter of the file's own type is used where the file is
 /// mapped; others are converted once; prepared tensors are made once. What only served as a source
@@ -28,11 +28,15 @@ public:
   Parameters(const Module &module, Checkpoint weights, Arena &arena,
              const std::string &packedWeights);
 
+  /// The same with parameters that are initialised from `seed`. Throws Error that names one whose
+  /// initial values the module does not know.
+  Parameters(const Module &module, Seed seed, Arena &arena);
+
   const void *const *slots() const { return table.data(); }
   const Checkpoint &checkpoint() const { return weights; }
 
-  /// Copies parameter `index` of the description to `result`, of its type and shape. The file's
-  /// pages are given back: they are read again where somebody still needs them.
+  /// Copies parameter `index` of the description to `result`, of its type and shape, or makes it
+  /// there. The file's pages are given back: they are read again where somebody still needs them.
   void copyTo(size_t index, Tensor &result) const;
 
   /// Throws Error when a file that is in use has been written to since it was opened.
@@ -43,14 +47,15 @@ public:
 
 private:
   struct Bound {
-    Checkpoint::Found found;
-    bool direct;       // usable where the file is mapped
-    size_t uses = 0;   // prepared tensors that still need it
-    bool kept = false; // a slot uses it
+    Checkpoint::Found found; // with a seed: nothing
+    bool direct;             // usable where the file is mapped
+    size_t uses = 0;         // prepared tensors that still need it
+    bool kept = false;       // a slot uses it
     Tensor converted;
   };
 
-  void bind(const ParameterInfo &parameter);
+  void bindAll(Arena &arena, const std::string &packedWeights);
+  Bound find(const ParameterInfo &parameter) const;
   const void *materialize(size_t index);
   void finishUse(size_t index, PageWork &work);
   std::vector<size_t> orderOfPreparing() const;
@@ -59,6 +64,7 @@ private:
 
   const Module *module;
   Checkpoint weights;
+  std::optional<Seed> seed; // in place of weights
   std::vector<Bound> bound;
   std::vector<size_t> offsets;  // of prepared tensors
   AlignedBuffer preparedMemory; // of prepared tensors made here

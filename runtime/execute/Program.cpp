@@ -11,6 +11,9 @@ Program::Program(const Module &module, Checkpoint weights, const std::string &pa
     : code(&module),
       parameters((module.checkCpu(), module), std::move(weights), arena, packedWeights) {}
 
+Program::Program(const Module &module, Seed seed)
+    : code(&module), parameters((module.checkCpu(), module), seed, arena) {}
+
 Call Program::prepare(const std::string &entry, TensorMap inputs, State *state) const {
   const EntryInfo &info = code->entry(entry);
   const std::vector<StateInfo> &states = code->description().states;

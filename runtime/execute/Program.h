@@ -37,11 +37,15 @@ public:
   /// outlive the program. Throws Error.
   Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {});
 
+  /// The same with parameters that are initialised from `seed`, as before training. Throws Error.
+  Program(const Module &module, Seed seed);
+
   const Module &module() const { return *code; }
+  /// No files when the parameters come from a seed.
   const Checkpoint &weights() const { return parameters.checkpoint(); }
 
-  /// Copies a parameter from the file to a tensor of its type and shape; `index` is the
-  /// description's.
+  /// Copies a parameter from the file, or makes it, to a tensor of its type and shape; `index` is
+  /// the description's.
   void copyParameter(size_t index, Tensor &result) const { parameters.copyTo(index, result); }
 
   /// A line for the user on the file of packed weights; empty when there is nothing to say.

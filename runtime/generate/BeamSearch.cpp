@@ -2,8 +2,8 @@
 #include "runtime/generate/BeamSearch.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/base/Philox.h"
 #include "runtime/execute/ThreadPool.h"
-#include "runtime/generate/Philox.h"
 #include "runtime/generate/SampleSearch.h"
 
 #include <algorithm>

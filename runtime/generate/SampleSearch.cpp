@@ -2,7 +2,7 @@
 #include "runtime/generate/SampleSearch.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/generate/Philox.h"
+#include "runtime/base/Philox.h"
 
 namespace transformer::runtime {
 

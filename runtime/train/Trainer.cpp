@@ -88,9 +88,11 @@ void copyCompanions(const std::string &from, const std::string &to) {
 
 } // namespace
 
-Trainer::Trainer(Program &program)
-    : program(program), entry(trainingEntry(program.module())),
+Trainer::Trainer(Program &program, std::string folder)
+    : program(program), entry(trainingEntry(program.module())), definition(std::move(folder)),
       state(program.module().description()) {
+  if (definition.empty())
+    definition = program.weights().folder();
   const Description &description = program.module().description();
   std::map<std::string, size_t> parameters;
   for (size_t i = 0; i < description.parameters.size(); ++i)
@@ -192,6 +194,23 @@ void Trainer::writeWeights(AtomicFile &file) const {
   writeSafetensors(file, std::move(all));
 }
 
+void Trainer::writeParameters(AtomicFile &file) const {
+  const Description &description = program.module().description();
+  std::vector<Tensor> others; // what is not trained
+  others.reserve(description.parameters.size());
+  std::vector<NamedTensor> all;
+  for (size_t i = 0; i < description.parameters.size(); ++i) {
+    const ParameterInfo &parameter = description.parameters[i];
+    if (auto trained = state.tensors().find(parameter.name); trained != state.tensors().end()) {
+      all.emplace_back(parameter.name, trained->second);
+      continue;
+    }
+    program.copyParameter(i, others.emplace_back(parameter.dtype, parameter.shape));
+    all.emplace_back(parameter.name, others.back());
+  }
+  writeSafetensors(file, std::move(all));
+}
+
 void Trainer::makeFolder(const std::string &folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -209,10 +228,13 @@ void Trainer::save(const std::string &folder) const {
   // Where the disk is full, both stay as they were.
   AtomicFile training(folder + "/" + kTraining), weights(folder + "/" + kWeights);
   writeSafetensors(training, std::move(all));
-  writeWeights(weights);
+  if (program.weights().files().empty())
+    writeParameters(weights);
+  else
+    writeWeights(weights);
   training.commit(/*isDurable=*/true);
   weights.commit(/*isDurable=*/true);
-  copyCompanions(program.weights().folder(), folder);
+  copyCompanions(definition, folder);
 }
 
 } // namespace transformer::runtime

@@ -31,8 +31,10 @@ struct StepResult {
 /// Weights that are trained, what the optimizer keeps of them, and how many steps there were.
 class Trainer {
 public:
-  /// Starts from the program's weights. Throws Error when the program does not train.
-  explicit Trainer(Program &program);
+  /// Starts from the program's weights. `definition` is the folder of the config and the tokenizer
+  /// that belong to what `save` writes (default: the weights'). Throws Error when the program does
+  /// not train.
+  explicit Trainer(Program &program, std::string definition = {});
 
   /// Goes on from what `save` has written to `folder`. Throws Error that names the file and what is
   /// wrong with it.
@@ -55,9 +57,10 @@ public:
   /// Makes `folder`, so that a place that cannot be written is known before the work. Throws Error.
   static void makeFolder(const std::string &folder);
 
-  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have,
-  /// what belongs to them (config and tokenizer), and training.safetensors, from which `resume`
-  /// goes on: each whole or not at all. Throws Error when it cannot be written.
+  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have
+  /// (from a seed: all parameters under their own names), what belongs to them (config and
+  /// tokenizer), and training.safetensors, from which `resume` goes on: each whole or not at all.
+  /// Throws Error when it cannot be written.
   void save(const std::string &folder) const;
 
   /// The inputs that a step takes from data.
@@ -72,9 +75,11 @@ public:
 
 private:
   void writeWeights(AtomicFile &file) const;
+  void writeParameters(AtomicFile &file) const;
 
   Program &program;
   const EntryInfo &entry;
+  std::string definition;
   State state;
   int64_t count = 0;
 };

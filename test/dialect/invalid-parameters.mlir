@@ -81,6 +81,36 @@ transformer.parameter @p : tensor<2xf32> init(#transformer.init<zeros, 1.0 : f64
 
 // -----
 
+// expected-error @below {{init 'sinusoids' needs a value > 0}}
+transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<sinusoids, 0.0 : f64>)
+
+// -----
+
+// expected-error @below {{init 'kaiming_uniform' takes no row of zeros}}
+transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<kaiming_uniform, zero_row = 1>)
+
+// -----
+
+// expected-error @below {{expected zero_row >= 0, found -1}}
+transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<normal, 1.0 : f64, zero_row = -1>)
+
+// -----
+
+// expected-error @below {{expected a zero_row that its type 'tensor<2x4xf32>' has, found 2}}
+transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<normal, 1.0 : f64, zero_row = 2>)
+
+// -----
+
+// expected-error @below {{expected two dimensions or more for init 'xavier_uniform', found 'tensor<2xf32>'}}
+transformer.parameter @p : tensor<2xf32> init(#transformer.init<xavier_uniform>)
+
+// -----
+
+// expected-error @below {{expected two dimensions for init 'sinusoids', found 'tensor<2xf32>'}}
+transformer.parameter @p : tensor<2xf32> init(#transformer.init<sinusoids, 1.0 : f64>)
+
+// -----
+
 // expected-error @below {{init 'uniform' needs a value >= 0, found -1.0}}
 transformer.parameter @p : tensor<2xf32> init(#transformer.init<uniform, -1.0 : f64>)
 

@@ -9,6 +9,10 @@ transformer.parameter @bias : tensor<4xf32>
 transformer.parameter @gamma : tensor<4xf32> init(#transformer.init<ones>)
 // CHECK-NEXT: transformer.parameter @linear : tensor<2x2xf32> init(<kaiming_uniform, 2.236000e+00 : f64>)
 transformer.parameter @linear : tensor<2x2xf32> init(#transformer.init<kaiming_uniform, 2.236 : f64>)
+// CHECK-NEXT: transformer.parameter @words : tensor<3x2xf32> init(<normal, 1.000000e+00 : f64, zero_row = 2>)
+transformer.parameter @words : tensor<3x2xf32> init(#transformer.init<normal, 1.0 : f64, zero_row = 2>)
+// CHECK-NEXT: transformer.parameter @places : tensor<3x2xf32> init(<sinusoids, 1.000000e+00 : f64>)
+transformer.parameter @places : tensor<3x2xf32> init(#transformer.init<sinusoids, 1.0 : f64>)
 
 // CHECK: transformer.prepared @both = @merge(@encoder.layer.0.weight, @encoder.layer.0.weight) : tensor<8x2xf32>
 transformer.prepared @both = @merge(@"encoder.layer.0.weight", @"encoder.layer.0.weight") : tensor<8x2xf32>

@@ -55,11 +55,18 @@ def check_training(suite: Suite) -> None:
     check("id", changed("input_ids", (1, 0, 0), IDS), ("input_ids: value 50",))
     check("shorter labels", {**good, "labels": ids[:, :, :5]}, (r"labels: expected shape .* found \[2, 5\]",))
     check("more steps", good, (r"--steps 9: .*data\.safetensors has 6",), "--steps", 9)
+    check("weights and seed", good, ("--init excludes --weights",), "--init", 1)
+    check("definition of weights", good, ("--definition requires --init",), "--definition", CASE)
     check("no checkpoint", good, (r"/nowhere/training\.safetensors",), "--resume", "/nowhere")
     check("no folder", good, ("/proc/x: cannot make the folder",), "--save", "/proc/x")
     folder = suite.folder()
     file = folder / "data.safetensors"
     save_file(good, file)
+    for seed in ("x", "-1", "1.5", str(2**64)):
+        done = execute([program, "train", "--init", seed, "--data", file])
+        suite.expect_error(f"train/seed {seed}", done, (f"Could not convert: --init = {seed}",), folder)
+    done = execute([program, "train", "--init", "1", "--data", file, "--definition", folder])
+    suite.expect_error("train/no definition", done, ("--definition .*: no config.json in this folder",), folder)
     done = execute([suite.program, "train", "--weights", suite.weights, "--data", file])
     suite.expect_error("train/inference program", done, ("does not train.*--mode train",), folder)
     done = execute([suite.compiler, suite.case, "-o", folder / "out" / "program", "--mode", "train"])

@@ -87,7 +87,10 @@ private:
     Value share = b.divf(products, b.scalar(freedom));
     if (norm.getEpsOutside()) { // d is not the deviation itself
       Value eps = b.scalar(norm.getEps().convertToDouble());
-      share = b.divf(share, b.subf(b.scalar(1), b.mulf(eps, scalarInverse)));
+      Value rest = b.subf(b.scalar(1), b.mulf(eps, scalarInverse)), none = b.scalar(0);
+      Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, rest, none);
+      // Of equal numbers there is nothing to share.
+      share = b.select(differs, b.divf(share, rest), none);
     }
     share = b.broadcast(share);
     sweepRow(b, part, {}, [&](Value column, int64_t lanes, Value) {

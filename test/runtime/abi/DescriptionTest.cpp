@@ -47,6 +47,25 @@ TEST(Description, Parses) {
   EXPECT_EQ(description.findEntry("backward"), nullptr);
 }
 
+TEST(Description, Initializers) {
+  json description = json::parse(fakeDescription);
+  description["parameters"][0]["init"] = {{"kind", "normal"}, {"value", 0.5}, {"zero_row", 1}};
+  const ParameterInfo table = parseDescription("fake", description.dump(), 3).parameters[0];
+  EXPECT_EQ(table.init->kind, InitInfo::Normal);
+  EXPECT_EQ(table.init->value, 0.5);
+  EXPECT_EQ(table.init->zeroRow, 1);
+  auto error = [](int parameter, const json &init) {
+    return errorWith("/parameters/" + std::to_string(parameter) + "/init", init);
+  };
+  expectContains(error(0, {{"kind", "norm"}}),
+                 {"parameters[0].init.kind", "unknown kind \"norm\""});
+  expectContains(error(0, {{"kind", "normal"}}), {"parameters[0].init", "missing field \"value\""});
+  expectContains(error(0, {{"kind", "ones"}, {"zero_row", 3}}), {"init.zero_row", "[0, 3)"});
+  expectContains(error(1, {{"kind", "xavier_normal"}}),
+                 {"parameters[1].init", "shape [2] cannot be \"xavier_normal\""});
+  expectContains(error(1, {{"kind", "sinusoids"}, {"value", 1}}), {"cannot be \"sinusoids\""});
+}
+
 TEST(Description, NamesTheBadField) {
   expectContains(errorWith("/parameters", removed), {"fake: description", "\"parameters\""});
   expectContains(errorWith("/parameters/1/name", 3), {"parameters[1].name", "expected a string"});

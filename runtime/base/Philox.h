@@ -9,8 +9,8 @@ namespace transformer::runtime {
 
 /// Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): four random
 /// words of a counter and a key, with no state between calls.
-inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
-                                      std::array<uint32_t, 2> key) {
+constexpr std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
+                                         std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     uint64_t first = uint64_t(0xD2511F53) * counter[0], second = uint64_t(0xCD9E8D57) * counter[2];
     counter = {uint32_t(second >> 32) ^ counter[1] ^ key[0], uint32_t(second),
