@@ -143,7 +143,10 @@ TEST(Initializer, Sinusoids) {
 TEST(Initializer, FirstValues) {
   Values uniform = valuesOf({InitInfo::Uniform, 1}, {6}),
          normal = valuesOf({InitInfo::Normal, 1}, {6});
-  Values expectedUniform{-0.722742245f, -0.372755605f, 0.943061427f, 0.577390212f, -0.87320634f, 0.88276204f}, expectedNormal{-0.773683043f, 1.83120842f, 0.0578602654f, -0.233274476f, 2.19124398f, -0.845655155f};
+  Values expectedUniform{-0.722742245f, -0.372755605f, 0.943061427f,
+                         0.577390212f,  -0.87320634f,  0.88276204f},
+      expectedNormal{-0.773683043f, 1.83120842f, 0.0578602654f,
+                     -0.233274476f, 2.19124398f, -0.845655155f};
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_FLOAT_EQ(uniform[i], expectedUniform[i]);
     EXPECT_FLOAT_EQ(normal[i], expectedNormal[i]);
