@@ -6,6 +6,7 @@
 #include "runtime/base/Philox.h"
 #include "runtime/base/Tensor.h"
 #include "runtime/execute/ThreadPool.h"
+#include "runtime/profile/Profile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -142,6 +143,7 @@ void initialize(const ParameterInfo &parameter, Seed seed, float *result) {
     fail("parameter \"{}\" has no initializer: give --weights", parameter.name);
   if (parameter.dtype != DataType::F32)
     fail("parameter \"{}\" is no f32, which are all that is initialised", parameter.name);
+  ProfileScope scope("initialize", parameter.name.c_str());
   const InitInfo &init = *parameter.init;
   Stream stream(seed, parameter.name);
   int64_t count = byteSize(parameter.shape, 1);

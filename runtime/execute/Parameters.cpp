@@ -101,7 +101,6 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena
 
 Parameters::Parameters(const Module &module, Seed seed, Arena &arena)
     : module(&module), seed(seed) {
-  ProfileScope scope("initialize weights");
   bindAll(arena, {});
 }
 

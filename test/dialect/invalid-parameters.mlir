@@ -86,8 +86,8 @@ transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<sinusoids, 0.0
 
 // -----
 
-// expected-error @below {{init 'kaiming_uniform' takes no row of zeros}}
-transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<kaiming_uniform, zero_row = 1>)
+// expected-error @below {{expected zero_row >= 0, found -1}}
+transformer.parameter @p : tensor<2x4xf32> init(#transformer.init<normal, 1.0 : f64, zero_row = -1>)
 
 // -----
 

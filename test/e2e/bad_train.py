@@ -64,7 +64,7 @@ def check_training(suite: Suite) -> None:
     save_file(good, file)
     for seed in ("x", "-1", "1.5", str(2**64)):
         done = execute([program, "train", "--init", seed, "--data", file])
-        suite.expect_error(f"train/seed {seed}", done, (f"Could not convert: --init = {seed}",), folder)
+        suite.expect_error(f"train/seed {seed}", done, ("--init",), folder)
     done = execute([program, "train", "--init", "1", "--data", file, "--definition", folder])
     suite.expect_error("train/no definition", done, ("--definition .*: no config.json in this folder",), folder)
     done = execute([suite.program, "train", "--weights", suite.weights, "--data", file])

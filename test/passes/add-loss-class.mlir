@@ -18,7 +18,7 @@ func.func @forward(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>) -> (tensor<?x3
   %w = transformer.get_parameter @w : tensor<3x8xf32>
   %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
   %x = transformer.embedding %i, %e : tensor<?xi64>, tensor<9x8xf32> -> tensor<?x8xf32>
-  %f = transformer.first_token %x, %seq : tensor<?x8xf32>
+  %f = transformer.first_token %x, %seq : tensor<?x8xf32> -> tensor<?x8xf32>
   %y = transformer.linear %f, %w out_in : tensor<?x8xf32>, tensor<3x8xf32> -> tensor<?x3xf32>
   return %y : tensor<?x3xf32>
 }

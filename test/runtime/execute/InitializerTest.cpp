@@ -172,11 +172,11 @@ TEST(Initializer, ElementsDependOnSeedNameAndIndexAlone) {
   }
 }
 
-/// The fake, whose table is initialised as `init` says and whose bias is ones.
+/// The fake, whose table is initialised as `init` says and whose bias is 200.
 std::string descriptionWith(const nlohmann::json &init) {
   nlohmann::json description = nlohmann::json::parse(fakeDescription);
   description["parameters"][0]["init"] = init;
-  description["parameters"][1]["init"] = {{"kind", "ones"}};
+  description["parameters"][1]["init"] = {{"kind", "constant"}, {"value", 200}};
   return description.dump();
 }
 
@@ -190,7 +190,7 @@ TEST(Initializer, AProgramFromASeed) {
   inputs["input_ids"] = ints({1, 3}, {0, 1, 2});
   EXPECT_EQ(transformer::runtime::valuesOf<float>(
                 program.run("forward", std::move(inputs))["last_hidden_state"]),
-            (Values{6, 6, 16, 16, 21, 21}));
+            (Values{205, 205, 215, 215, 220, 220}));
   Tensor table(DataType::F32, {3, 2});
   program.copyParameter(0, table);
   EXPECT_EQ(transformer::runtime::valuesOf<float>(table), (Values{5, 5, 5, 5, 0, 0}));
