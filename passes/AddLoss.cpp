@@ -62,7 +62,12 @@ struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
     loss->setAttr(attr::objective, objective);
     SymbolTable(getOperation()).insert(loss, std::next(Block::iterator(forward)));
     if (failed(replaceResults(loss, objective)))
-      signalPassFailure();
+      return signalPassFailure();
+    if (evaluation.empty())
+      return;
+    func::FuncOp other = loss.clone();
+    other.setName(evaluation);
+    SymbolTable(getOperation()).insert(other, std::next(Block::iterator(loss)));
   }
 
 private:

@@ -33,12 +33,14 @@ struct Scalars {
 
 class StepBuilder {
 public:
-  explicit StepBuilder(func::FuncOp function)
-      : function(function), symbols(function->getParentOfType<ModuleOp>()),
+  StepBuilder(func::FuncOp function, StringRef evaluation)
+      : function(function), evaluation(evaluation), symbols(function->getParentOfType<ModuleOp>()),
         end(function.front().getTerminator()), b(function.getLoc(), end) {}
 
   LogicalResult run() {
     for (auto other : function->getParentOfType<ModuleOp>().getOps<func::FuncOp>()) {
+      if (other.getName() == evaluation)
+        continue;
       other->removeAttr(attr::entry);
       other.setPrivate();
     }
@@ -66,6 +68,8 @@ public:
     addResult(clip.getNorm(), named(attr::name, "grad_norm"));
     for (Trained &trained : all)
       update(trained, clip.getScale());
+    if (auto other = symbols.lookup<func::FuncOp>(evaluation))
+      readState(other);
     return success();
   }
 
@@ -118,6 +122,27 @@ private:
       all.push_back(trained);
     }
     return success();
+  }
+
+  /// What is trained enters another entry point, and leaves it as it was.
+  void readState(func::FuncOp other) {
+    llvm::StringMap<Value> states;
+    for (auto read : llvm::make_early_inc_range(other.getOps<GetParameterOp>())) {
+      if (llvm::none_of(all, [&](Trained &trained) { return trained.name == read.getName(); }))
+        continue;
+      Value &state = states[read.getName()];
+      if (!state) {
+        DictionaryAttr name = named(attr::state, read.getName());
+        unsigned index = other.getNumArguments();
+        (void)other.insertArgument(index, read.getType(), name, read.getLoc());
+        (void)other.insertResult(other.getNumResults(), read.getType(), name);
+        state = other.getArgument(index);
+        Operation *last = other.front().getTerminator();
+        last->insertOperands(last->getNumOperands(), state);
+      }
+      read.replaceAllUsesWith(state);
+      read.erase();
+    }
   }
 
   func::CallOp call(func::FuncOp callee, ValueRange operands) {
@@ -188,6 +213,7 @@ private:
   }
 
   func::FuncOp function;
+  StringRef evaluation;
   SymbolTable symbols;
   Operation *end;
   ImplicitLocOpBuilder b;
@@ -204,7 +230,7 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
                                  << " of a loss and gradients; run transformer-differentiate first";
       return signalPassFailure();
     }
-    if (failed(StepBuilder(gradients).run()))
+    if (failed(StepBuilder(gradients, evaluation).run()))
       signalPassFailure();
   }
 };

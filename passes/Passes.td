@@ -313,6 +313,8 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
     ```
     Source: the losses of transformers' heads for language models.
   }];
+  let options = [Option<"evaluation", "evaluation", "std::string", "",
+                        "the name of a second function like `@loss`, which stays an entry point of a training program">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
@@ -396,13 +398,16 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
     clipping) and the state.
 
     Parameters of one shape share a function for their update and one for their
-    squares. Other entry points become private: they would read what is in the weights'
-    file, not what has been trained.
+    squares. An entry point `evaluation` takes the same parameters as state, which it
+    gives back as it is. Other entry points become private: they would read what is in
+    the weights' file, not what has been trained.
 
     Error: no such function; a gradient of a tensor that is no parameter.
   }];
   let options = [Option<"function", "function", "std::string", "\"loss_and_gradients\"",
-                        "the function of loss and gradients">];
+                        "the function of loss and gradients">,
+                 Option<"evaluation", "evaluation", "std::string", "\"evaluate\"",
+                        "an entry point that reads what is trained">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::transformer::TransformerDialect"];
 }

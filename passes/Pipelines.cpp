@@ -43,7 +43,8 @@ llvm::Error transformer::Purpose::check() const {
 
 /// From a model as written to its loss alone.
 static void addLoss(OpPassManager &manager, const transformer::Purpose &purpose) {
-  manager.addPass(transformer::createAddLossPass());
+  transformer::AddOptimizerPassOptions optimizer;
+  manager.addPass(transformer::createAddLossPass({optimizer.evaluation}));
   manager.addPass(transformer::createExpandCompositesPass());
   transformer::SeedDropoutPassOptions seeds;
   if (!purpose.dropout.empty())
