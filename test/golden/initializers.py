@@ -29,6 +29,8 @@ SEEDS = 40
 # Fields that say how wide a distribution is, and values that are nobody's default.
 FIELDS = {"initializer_range": 0.05, "init_std": 0.03, "initializer_factor": 0.7}
 DEVIATIONS = 5.0  # of what a mean or a deviation of so many numbers may be off by
+FROM_AN_OLD_FILE = "t5-own-head"  # the file has a head of its own where today's config ties it
+ENOUGH = 500  # numbers, of which one in any case lies beyond 2.2 deviations (but for one time in a million)
 NUMBERS = ("mean", "deviation", "least", "largest")
 PARAMETER = re.compile(r'transformer\.parameter (?:buffer )?@("[^"]*"|\S+) : tensor<(\S+)xf32>(.*)')
 INIT = re.compile(r"init\(<(\w+)(?:, ([-+.e\d]+) : f64)?(?:, zero_row = (\d+))?>\)")
@@ -153,8 +155,8 @@ def why_not(parameter: Parameter, given: dict) -> str | None:
     rows = [] if parameter.zero_row is None else [parameter.zero_row]
     if rows != given["rows"]:
         return f"rows of zeros {rows}, not {given['rows']}"
-    if parameter.kind in ("zeros", "ones", "sinusoids"):
-        table = np.full(parameter.shape, float(parameter.kind == "ones"))
+    if parameter.kind in ("zeros", "ones", "constant", "sinusoids"):
+        table = np.full(parameter.shape, {"zeros": 0.0, "ones": 1.0}.get(parameter.kind, parameter.value))
         if parameter.kind == "sinusoids":
             table = sinusoids(parameter.shape, parameter.value)
         ours = statistics([table])
@@ -171,7 +173,7 @@ def why_not(parameter: Parameter, given: dict) -> str | None:
         return f"mean 0, not {given['mean']:.4g}"
     if bound is not None and not 1 - 20 / given["count"] <= largest / bound <= 1 + 1e-6:
         return f"bound {bound:.4g}, not {largest:.4g}"
-    if bound is None and largest < 2.2 * deviation:
+    if bound is None and given["count"] >= ENOUGH and largest < 2.2 * deviation:
         return f"normal, but the largest of {given['count']} numbers is {largest:.4g}, the deviation {deviation:.4g}"
     return None
 
@@ -206,6 +208,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help="golden cases (default: all)")
     options = parser.parse_args()
     cases = options.cases or [path.parent.name for path in sorted(HERE.glob("*/config.json"))]
+    cases = [case for case in cases if case != FROM_AN_OLD_FILE]
     answers = Answers(HERE / "initializers.npz", options.live, options.record)
     importer = options.importer.resolve()
     code = run_cases("initializers", cases, lambda case: check(importer, case, answers))
