@@ -135,7 +135,7 @@ void addTrain(CLI::App &app, Session &session) {
                        "random numbers of this seed")
           ->excludes("--weights")
           ->excludes("--packed-weights")
-          ->check(CLI::Range(int64_t(0), INT64_MAX));
+          ->check(CLI::Range(int64_t(0), INT64_MAX - 1)); // what is too large is read as INT64_MAX
   command
       ->add_option(
           "--definition", options->definition,

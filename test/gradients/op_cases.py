@@ -274,6 +274,20 @@ def last_token(case: Case) -> None:
     lose_of_sequences(case, "last_token")
 
 
+def dropout(case: Case) -> None:
+    """Of rows, and of the probabilities of heads that share keys."""
+    for number, (width, rate) in enumerate(((1, 0.5), (31, 0.1), (40, 0.9), (97, 0.25))):
+        x, key = case.rows(f"rows_{width}", width), case.emit(f"arith.constant {5 - 3 * number} : i64", "i64")
+        case.lose_by(case.op(f"transformer.dropout {x.name} key({key.name}) rate {rate} : {x.type}", x))
+    for name, options in (("all", "dropout = 0.3"), ("causal", "causal, window = 70, dropout = 0.6")):
+        q, k, v = case.rows(f"{name}_q", 12), case.rows(f"{name}_k", 6), case.rows(f"{name}_v", 6)
+        key = case.emit("arith.constant 81985529216486895 : i64", "i64")
+        text = (f"transformer.attention {q.name}, {k.name}, {v.name} sequences(%seq_a, %seq_a) dropout_key({key.name}) "
+                f"options<{options}> {{num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.7 : f64}} "
+                f": {q.type}, {k.type}, {v.type} -> {q.type}")
+        case.lose_by(case.op(text, q))
+
+
 def windows(case: Case) -> None:
     x = case.rows("x", 3)
     for kernel, padding in ((3, 1), (1, 0)):
@@ -298,15 +312,13 @@ def relative_scores(case: Case) -> None:
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
     attention, attention_of_others, linear, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
-    cross_entropy, scaled_attention, first_token, last_token, windows, relative_scores)
+    dropout, cross_entropy, scaled_attention, first_token, last_token, windows, relative_scores)
 
 # A difference knows of no padding_index.
 WITHOUT_DIFFERENCES = (embedding,)
 
 # What the compiler says of ops whose backward it cannot make yet.
 REFUSED = {
-    first_token: "transformer.token_gradient",
-    last_token: "transformer.token_gradient",
     windows: "transformer.windows_gradient",
     relative_scores: "transformer.(relative_scores|attention)_gradient",
 }
