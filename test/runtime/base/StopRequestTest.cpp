@@ -10,7 +10,16 @@ namespace {
 
 void ignore(int) {}
 
-TEST(StopRequest, NotesTheFirstSignal) {
+/// Signals as a terminal's programs have them: a shell ignores some for what runs in its
+/// background.
+struct StopRequests : testing::Test {
+  StopRequests() {
+    for (int signal : {SIGINT, SIGTERM})
+      std::signal(signal, SIG_DFL);
+  }
+};
+
+TEST_F(StopRequests, NotesTheFirstSignal) {
   for (int signal : {SIGINT, SIGTERM}) {
     StopRequest stop;
     EXPECT_EQ(stop.signal(), 0);
@@ -19,7 +28,7 @@ TEST(StopRequest, NotesTheFirstSignal) {
   }
 }
 
-TEST(StopRequest, LeavesTheSecondToWhoHadItBefore) {
+TEST_F(StopRequests, LeavesTheSecondToWhoHadItBefore) {
   EXPECT_EXIT(
       {
         StopRequest stop;
@@ -29,7 +38,7 @@ TEST(StopRequest, LeavesTheSecondToWhoHadItBefore) {
       testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(StopRequest, PutsBackWhatWasThere) {
+TEST_F(StopRequests, PutsBackWhatWasThere) {
   void (*before)(int) = std::signal(SIGINT, ignore);
   {
     StopRequest stop;
@@ -37,7 +46,7 @@ TEST(StopRequest, PutsBackWhatWasThere) {
   EXPECT_EQ(std::signal(SIGINT, before), ignore);
 }
 
-TEST(StopRequest, KeepsAnIgnoredSignalIgnored) {
+TEST_F(StopRequests, KeepsAnIgnoredSignalIgnored) {
   void (*before)(int) = std::signal(SIGINT, SIG_IGN);
   StopRequest stop;
   raise(SIGINT);
