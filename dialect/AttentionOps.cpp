@@ -89,8 +89,7 @@ LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewrite
   if (bool hasRate = !options.getDropout().isZero(); hasRate != !!op.getDropoutKey()) {
     rewriter.modifyOpInPlace(op, [&] {
       op.getDropoutKeyMutable().clear();
-      op.setOptionsAttr(
-          AttentionOptionsAttr::get(op.getContext(), options.getCausal(), options.getWindow()));
+      op.setOptionsAttr(options.withDropout(0));
     });
     return success();
   }

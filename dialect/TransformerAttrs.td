@@ -182,6 +182,12 @@ def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOp
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The same keys with another rate.
+    AttentionOptionsAttr withDropout(double rate) const {
+      return get(getContext(), getCausal(), getWindow(), rate);
+    }
+  }];
 }
 /// All keys of its own sequence, where nothing is said.
 def Transformer_AttentionOptions : DefaultValuedAttr<Transformer_AttentionOptionsAttr,

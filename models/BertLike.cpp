@@ -28,11 +28,9 @@ BertConfig BertConfig::read(Config &config, const Defaults &defaults) {
   result.tied = config.flag({"tie_word_embeddings"}, true);
   result.padding = config.padding(result.vocabSize, 0);
   DropoutRates &dropout = result.dropout;
-  dropout.hidden = dropout.embedding = config.rate({"hidden_dropout_prob"}, defaults.dropout);
+  dropout.hidden = config.rate({"hidden_dropout_prob"}, defaults.dropout);
   dropout.attention = config.rate({"attention_probs_dropout_prob"}, defaults.dropout);
-  dropout.classifier = config.isNull("classifier_dropout")
-                           ? dropout.hidden
-                           : config.rate({"classifier_dropout"}, dropout.hidden);
+  dropout.classifier = config.rate({"classifier_dropout"}, dropout.hidden);
   config.checkHeads("hidden_size", result.width, "num_attention_heads", result.heads);
   config.refuseOther("position_embedding_type", "absolute");
   config.refuseFlag("is_decoder");
@@ -82,7 +80,7 @@ BertEncoder transformer::buildBertEmbeddings(ModelBuilder &model, const BertConf
       embed(packed[2], "embeddings.position_embeddings", config.positions, config.positionPadding);
   Value sum = body.add(body.add(words, segments, "embeddings"), where, "embeddings");
   Value normed = body.layerNorm(sum, name("embeddings.LayerNorm"), config.norm);
-  return {body.drop(normed, config.dropout.embedding), packed[3]};
+  return {body.drop(normed), packed[3]};
 }
 
 BertEncoder transformer::buildBertEncoder(ModelBuilder &model, const BertConfig &config,

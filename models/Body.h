@@ -31,7 +31,7 @@ struct DropoutRates {
   double hidden = 0;     // of what is added to the residual stream
   double attention = 0;  // of attention's probabilities
   double activation = 0; // between the layers of a feed-forward block
-  double embedding = 0;
+  double embedding = 0;  // of their sum, where that is another rate than `hidden`
   double classifier = 0; // of what a head for sequences or tokens reads
 };
 

@@ -79,7 +79,7 @@ DebertaConfig DebertaConfig::read(Config &config) {
   result.norm = {config.number({"layer_norm_eps"}, 1e-7)};
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
-  result.dropout.hidden = result.dropout.embedding = config.rate({"hidden_dropout_prob"}, 0.1);
+  result.dropout.hidden = config.rate({"hidden_dropout_prob"}, 0.1);
   result.dropout.attention = config.rate({"attention_probs_dropout_prob"}, 0.1);
   result.dropout.classifier = result.dropout.hidden;
   result.legacy = config.flag({"legacy"}, true);
@@ -267,9 +267,7 @@ void transformer::buildDebertaV2(Import &import) {
                             config.rate({"pooler_dropout"}, 0));
     Value dense = body.linear(first, "pooler.dense", deberta.width);
     Value pooled = body.activation(deberta.poolerActivation, dense);
-    pooled = body.drop(pooled, config.isNull("cls_dropout")
-                                   ? deberta.dropout.classifier
-                                   : config.rate({"cls_dropout"}, deberta.dropout.classifier));
+    pooled = body.drop(pooled, config.rate({"cls_dropout"}, deberta.dropout.classifier));
     model.output("logits", body.linear(pooled, "classifier", labels), {"batch"});
   }
   buildTokenHead(import, labels, encoder);

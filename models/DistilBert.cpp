@@ -22,7 +22,7 @@ static BertConfig readConfig(Config &config) {
   result.init = {config.number({"initializer_range"}, 0.02)};
   result.tied = config.flag({"tie_word_embeddings"}, true);
   result.padding = config.padding(result.vocabSize, 0);
-  result.dropout.hidden = result.dropout.embedding = config.rate({"dropout"}, 0.1);
+  result.dropout.hidden = config.rate({"dropout"}, 0.1);
   result.dropout.attention = config.rate({"attention_dropout"}, 0.1);
   result.dropout.classifier = result.dropout.hidden;
   config.checkHeads("dim", result.width, "n_heads", result.heads);

@@ -17,8 +17,7 @@ void transformer::setObjective(Import &import) {
     kind = ObjectiveKind::TokenClass;
   else if (head == "ForSequenceClassification" || head == "ForImageClassification") {
     // One label is a number to predict, and several may be true at once.
-    std::string type =
-        import.config.isNull("problem_type") ? "" : import.config.text({"problem_type"}, "");
+    std::string type = import.config.text({"problem_type"}, "");
     if (import.config.labels() > 1 && (type.empty() || type == "single_label_classification"))
       kind = ObjectiveKind::Class;
   }

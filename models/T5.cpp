@@ -53,7 +53,7 @@ public:
 
   void build(EntryPoint point) {
     body().init = {config.factor};
-    model.dropout = {config.dropout, config.dropout, config.dropout, config.dropout};
+    model.dropout = {config.dropout, config.dropout, config.dropout};
     Value table = readTable();
     DefaultAttr ones = model.missing(DefaultKind::Ones);
     Side source, target;

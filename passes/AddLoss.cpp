@@ -17,16 +17,14 @@ namespace {
 
 constexpr int64_t kIgnored = -100; // a label that does not count
 
-/// What is trained of a function, and the value that holds the scores, a row a label.
+/// The scores of a function, a row a label.
 struct Scores {
-  ObjectiveAttr objective;
-  Value rows;              // null: there is no output "logits" of this kind
-  PackTokensOp packed;     // of tokens: what dropped the padding
-  UnpackTokensOp unpacked; // likewise: what puts it back
+  Value rows;          // null: there is no output "logits" of this kind
+  PackTokensOp packed; // of tokens: what dropped the padding
 };
 
 Scores scoresOf(func::FuncOp function, ObjectiveAttr objective) {
-  Scores scores{objective, {}, {}, {}};
+  Scores scores;
   Operation *end = function.front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto name = function.getResultAttrOfType<StringAttr>(i, attr::name);
@@ -36,10 +34,10 @@ Scores scoresOf(func::FuncOp function, ObjectiveAttr objective) {
     if (objective.getKind() == ObjectiveKind::Class) {
       if (cast<RankedTensorType>(logits.getType()).getRank() == 2)
         scores.rows = logits;
-    } else if ((scores.unpacked = logits.getDefiningOp<UnpackTokensOp>())) {
-      scores.packed = scores.unpacked.getSequences().getDefiningOp<PackTokensOp>();
+    } else if (auto unpack = logits.getDefiningOp<UnpackTokensOp>()) {
+      scores.packed = unpack.getSequences().getDefiningOp<PackTokensOp>();
       if (scores.packed)
-        scores.rows = scores.unpacked.getX();
+        scores.rows = unpack.getX();
     }
   }
   return scores;
@@ -60,14 +58,15 @@ struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
     func::FuncOp loss = forward.clone();
     loss.setName("loss");
     loss->setAttr(attr::objective, objective);
-    SymbolTable(getOperation()).insert(loss, std::next(Block::iterator(forward)));
+    SymbolTable symbols(getOperation());
+    symbols.insert(loss, std::next(Block::iterator(forward)));
     if (failed(replaceResults(loss, objective)))
       return signalPassFailure();
     if (evaluation.empty())
       return;
     func::FuncOp other = loss.clone();
     other.setName(evaluation);
-    SymbolTable(getOperation()).insert(other, std::next(Block::iterator(loss)));
+    symbols.insert(other, std::next(Block::iterator(loss)));
   }
 
 private:

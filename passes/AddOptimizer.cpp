@@ -78,16 +78,21 @@ private:
     return b.getDictionaryAttr(b.getNamedAttr(key, b.getStringAttr(value)));
   }
 
+  static BlockArgument addArgument(func::FuncOp to, Type type, DictionaryAttr attributes) {
+    unsigned index = to.getNumArguments();
+    (void)to.insertArgument(index, type, attributes, to.getLoc());
+    return to.getArgument(index);
+  }
   BlockArgument addArgument(Type type, DictionaryAttr attributes) {
-    unsigned index = function.getNumArguments();
-    (void)function.insertArgument(index, type, attributes, function.getLoc());
-    return function.getArgument(index);
+    return addArgument(function, type, attributes);
   }
 
-  void addResult(Value value, DictionaryAttr attributes) {
-    (void)function.insertResult(function.getNumResults(), value.getType(), attributes);
+  static void addResult(func::FuncOp to, Value value, DictionaryAttr attributes) {
+    (void)to.insertResult(to.getNumResults(), value.getType(), attributes);
+    Operation *end = to.front().getTerminator();
     end->insertOperands(end->getNumOperands(), value);
   }
+  void addResult(Value value, DictionaryAttr attributes) { addResult(function, value, attributes); }
 
   void addScalars() {
     auto add = [&](StringRef name, Type type) -> Value {
@@ -133,12 +138,8 @@ private:
       Value &state = states[read.getName()];
       if (!state) {
         DictionaryAttr name = named(attr::state, read.getName());
-        unsigned index = other.getNumArguments();
-        (void)other.insertArgument(index, read.getType(), name, read.getLoc());
-        (void)other.insertResult(other.getNumResults(), read.getType(), name);
-        state = other.getArgument(index);
-        Operation *last = other.front().getTerminator();
-        last->insertOperands(last->getNumOperands(), state);
+        state = addArgument(other, read.getType(), name);
+        addResult(other, state, name);
       }
       read.replaceAllUsesWith(state);
       read.erase();

@@ -41,11 +41,8 @@ llvm::Error transformer::Purpose::check() const {
   return llvm::Error::success();
 }
 
-/// From a model as written to its loss alone.
-static void addLoss(OpPassManager &manager, const transformer::Purpose &purpose) {
-  transformer::AddOptimizerPassOptions optimizer;
-  manager.addPass(transformer::createAddLossPass({optimizer.evaluation}));
-  manager.addPass(transformer::createExpandCompositesPass());
+/// Keys for what the loss drops, of a definition without composites.
+static void addDropout(OpPassManager &manager, const transformer::Purpose &purpose) {
   transformer::SeedDropoutPassOptions seeds;
   if (!purpose.dropout.empty())
     llvm::to_float(purpose.dropout, seeds.rate);
@@ -64,9 +61,11 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
 void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes,
                                       const Purpose &purpose) {
   if (purpose.trains())
-    addLoss(manager, purpose);
+    manager.addPass(createAddLossPass({AddOptimizerPassOptions().evaluation}));
   manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
+  if (purpose.trains()) // before dropout without a key is taken for none
+    addDropout(manager, purpose);
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createDeduplicateLayersPass());

@@ -23,8 +23,10 @@ public:
   explicit Seeder(ModuleOp module) : symbols(module) {}
 
   LogicalResult run(func::FuncOp entry) {
-    if (failed(countSites(entry)) || sitesOf[entry] == 0)
-      return success(sitesOf.contains(entry));
+    if (failed(countSites(entry)))
+      return failure();
+    if (sitesOf[entry] == 0)
+      return success();
     OpBuilder b(entry.getContext());
     auto name = b.getNamedAttr(attr::name, b.getStringAttr("dropout_seed"));
     auto type = RankedTensorType::get({}, b.getI64Type());
@@ -48,7 +50,7 @@ private:
   }
 
   LogicalResult countSites(func::FuncOp function) {
-    int64_t sites = 0;
+    int64_t sites = sitesOf[function] = 0; // what it calls may call it again
     for (Operation &op : function.front()) {
       sites += rateOf(&op) > 0;
       auto call = dyn_cast<func::CallOp>(op);
@@ -147,8 +149,7 @@ private:
           .Case([&](AttentionOp op) {
             AttentionOptionsAttr old = op.getOptions();
             if (!old.getDropout().isZero())
-              op.setOptionsAttr(AttentionOptionsAttr::get(op.getContext(), old.getCausal(),
-                                                          old.getWindow(), rate));
+              op.setOptionsAttr(old.withDropout(rate));
           });
     });
     return success();

@@ -72,31 +72,23 @@ LogicalResult NormGradientOp::verify() {
 }
 
 LogicalResult TokenGradientOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyRowsAndOut(*this, "dy", getDy(), getOuts()[0])))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "dy", getDy());
-  if (failed(width) || failed(verifyBuffer(*this, "offsets", getCu(), index(*this), {kAny})))
-    return failure();
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+  return verifyBuffer(*this, "offsets", getCu(), index(*this), {kAny});
 }
 
 LogicalResult EmbeddingGradientOp::verify() {
   if (failed(verifyKernel(*this, 1)) ||
       failed(verifyBuffer(*this, "ids", getIds(), i64(*this), {kAny})))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "dy", getDy());
-  if (failed(width))
-    return failure();
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+  return verifyRowsAndOut(*this, "dy", getDy(), getOuts()[0]);
 }
 
 LogicalResult DropoutOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width))
-    return failure();
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+  return verifyRowsAndOut(*this, "x", getX(), getOuts()[0]);
 }
 
 LogicalResult AttentionGradientOp::verify() {

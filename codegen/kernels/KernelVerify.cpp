@@ -35,6 +35,14 @@ FailureOr<int64_t> mlir::transformer::kernel::verifyRows(Operation *op, const Tw
   return type.getDimSize(1);
 }
 
+LogicalResult mlir::transformer::kernel::verifyRowsAndOut(Operation *op, const Twine &what,
+                                                          Value rows, Value out) {
+  FailureOr<int64_t> width = verifyRows(op, what, rows);
+  if (failed(width))
+    return failure();
+  return verifyBuffer(op, "an out", out, f32(op), {kAny, *width});
+}
+
 LogicalResult mlir::transformer::kernel::verifyCount(Operation *op, StringRef what, size_t expected,
                                                      size_t found) {
   if (expected == found)

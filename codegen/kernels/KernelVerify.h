@@ -22,6 +22,9 @@ LogicalResult verifyBuffer(Operation *op, const Twine &what, Value value, Type e
 /// Rows `[T, W]` of a width that is known.
 FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value);
 
+/// Rows `[T, W]` and an out of the same width; the number of its rows may be another.
+LogicalResult verifyRowsAndOut(Operation *op, const Twine &what, Value rows, Value out);
+
 /// Attention's position_bias: `[heads]` or `[heads, P]`, or none.
 LogicalResult verifyBias(Operation *op, Value value, int64_t heads);
 

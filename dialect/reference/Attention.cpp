@@ -54,9 +54,11 @@ static double attend(std::vector<double> scores, function_ref<double(int64_t)> f
   double max = *llvm::max_element(scores), sum = 0;
   for (double &score : scores)
     sum += score = std::exp(score - max);
-  for (auto [key, score] : llvm::enumerate(scores))
+  for (auto [key, score] : llvm::enumerate(scores)) {
+    double probability = factorOf(key) * score / sum;
     for (int64_t d = 0; d < count; ++d)
-      out[d] += factorOf(key) * score / sum * v[key * stride + d];
+      out[d] += probability * v[key * stride + d];
+  }
   return max + std::log(sum);
 }
 

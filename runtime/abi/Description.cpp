@@ -124,6 +124,16 @@ std::vector<Dimension> parseDimensions(const Field &field) {
   return shape;
 }
 
+/// What the field "kind" stands for.
+template <typename Kind>
+Kind kindOf(const Field &field, const std::map<std::string, Kind> &kinds) {
+  std::string name = field["kind"].string();
+  auto kind = kinds.find(name);
+  if (kind == kinds.end())
+    field["kind"].fail("unknown kind \"{}\"", printable(name));
+  return kind->second;
+}
+
 InitInfo parseInit(const Field &field, const std::vector<int64_t> &shape) {
   static const std::map<std::string, InitInfo::Kind> kinds = {
       {"zeros", InitInfo::Zeros},
@@ -137,17 +147,13 @@ InitInfo parseInit(const Field &field, const std::vector<int64_t> &shape) {
       {"xavier_normal", InitInfo::XavierNormal},
       {"kaiming_uniform", InitInfo::KaimingUniform},
       {"kaiming_normal", InitInfo::KaimingNormal}};
-  std::string name = field["kind"].string();
-  auto kind = kinds.find(name);
-  if (kind == kinds.end())
-    field["kind"].fail("unknown kind \"{}\"", printable(name));
-  InitInfo result{kind->second};
+  InitInfo result{kindOf(field, kinds)};
   bool needsValue = result.kind >= InitInfo::Constant && result.kind <= InitInfo::Sinusoids;
   if (needsValue || field.has("value"))
     result.value = field["value"].number();
   size_t rank = result.kind == InitInfo::Sinusoids ? 2 : shape.size();
   if (shape.size() != rank || (result.kind >= InitInfo::XavierUniform && rank < 2))
-    field.fail("a tensor of shape {} cannot be \"{}\"", shapeText(shape), name);
+    field.fail("a tensor of shape {} cannot be \"{}\"", shapeText(shape), field["kind"].string());
   if (field.has("zero_row"))
     result.zeroRow = field["zero_row"].index(shape.empty() ? 0 : size_t(shape.front()));
   return result;
@@ -184,7 +190,7 @@ PreparedInfo parsePrepared(const Field &field, size_t numFunctions, size_t numSo
 }
 
 DefaultInfo parseDefault(const Field &field) {
-  static const std::pair<const char *, DefaultInfo::Kind> kinds[] = {
+  static const std::map<std::string, DefaultInfo::Kind> kinds = {
       {"ones", DefaultInfo::Ones},
       {"zeros", DefaultInfo::Zeros},
       {"columns", DefaultInfo::Columns},
@@ -192,19 +198,13 @@ DefaultInfo parseDefault(const Field &field) {
       {"greater", DefaultInfo::Greater},
       {"count_not_equal", DefaultInfo::CountNotEqual},
       {"count_before", DefaultInfo::CountBefore}};
-  std::string kind = field["kind"].string();
-  for (const auto &[name, value] : kinds) {
-    if (kind != name)
-      continue;
-    DefaultInfo result;
-    result.kind = value;
-    if (value >= DefaultInfo::NotEqual) {
-      result.input = field["input"].string();
-      result.value = field["value"].integer();
-    }
-    return result;
+  DefaultInfo result;
+  result.kind = kindOf(field, kinds);
+  if (result.kind >= DefaultInfo::NotEqual) {
+    result.input = field["input"].string();
+    result.value = field["value"].integer();
   }
-  field.fail("unknown kind \"{}\"", kind);
+  return result;
 }
 
 InputInfo parseInput(const Field &field) {

@@ -1,6 +1,7 @@
 // RUN: transformer-opt %s --transformer-seed-dropout=function=loss | FileCheck %s
 // RUN: transformer-opt %s --transformer-seed-dropout="function=loss rate=0" --canonicalize | FileCheck %s --check-prefix=NONE
 // RUN: transformer-opt %s --canonicalize | FileCheck %s --check-prefix=INFERENCE
+// RUN: transformer-opt %s --transformer-seed-dropout=function=outer | FileCheck %s --check-prefix=AGAIN
 // RUN: not transformer-opt %s --transformer-seed-dropout="function=loss rate=1" 2>&1 | FileCheck %s --check-prefix=RATE
 // RUN: not transformer-opt %s --transformer-seed-dropout=function=other 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RATE: error: expected a rate of dropout in [0, 1), found 1
@@ -51,4 +52,20 @@ func.func @loss(%x: tensor<?x8xf32>, %seq: !transformer.sequences) -> tensor<?x8
   %c = func.call @layer(%b, %seq) : (tensor<?x8xf32>, !transformer.sequences) -> tensor<?x8xf32>
   %d = transformer.dropout %c rate 0.3 : tensor<?x8xf32>
   return %d : tensor<?x8xf32>
+}
+
+// One that calls itself: each call has a key, and the pass comes to an end.
+// AGAIN-LABEL: func.func private @again_dropout(
+// AGAIN: call @again_dropout(
+// AGAIN-LABEL: func.func @outer(
+// AGAIN: call @again_dropout(
+func.func private @again(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %y = transformer.dropout %x rate 0.1 : tensor<?x8xf32>
+  %z = func.call @again(%y) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %z : tensor<?x8xf32>
+}
+
+func.func @outer(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  %y = func.call @again(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
 }

@@ -19,6 +19,7 @@
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -49,7 +50,7 @@ void AttentionNest::setSizes() {
   if (pages)
     keyBlock = pages->size;
   if (dropoutKey)
-    keyBlock = std::max(keyBlock, DropoutFactors::group);
+    keyBlock = llvm::alignTo(keyBlock, std::lcm(panelColumns, DropoutFactors::group));
   constexpr int64_t chunkRows = 256; // enough to pay for packing, few enough to balance
   queryChunk = llvm::alignTo(chunkRows, tileRows);
 }

@@ -256,10 +256,10 @@ private:
     Value limit = arith::MinSIOp::create(b, b.sub(endOfKeys(query), block.key), block.keys);
     Value first = window ? b.sub(firstKey(query), block.key) : Value();
     Value end = b.mul(block.panels, panelColumns);
-    if (dropoutKey)
+    if (dropoutKey) // of the keys that the query sees
       DropoutFactors(b, dropoutKey, op.getOptions().getDropout().convertToDouble(),
                      b.add(headOf(block.head), 1))
-          .storeGroups(factors, b.add(queryRow, query), block.key, end);
+          .storeGroups(factors, b.add(queryRow, query), block.key, b.notNegative(limit));
     b.forEach(b.index(0), end, panelColumns, [&](Value column) {
       auto at = [&](int64_t j) { return SmallVector<Value>{row, b.add(column, j * b.lanes())}; };
       Values x;

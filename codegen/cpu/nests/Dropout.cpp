@@ -94,16 +94,14 @@ void DropoutFactors::multiplyRow(Value x, Value result, Value row, int64_t colum
     for (int64_t i = 0; i * lanes < count; ++i) {
       SmallVector<Value> at = {row, b.add(b.mul(number, group), i * lanes)};
       int64_t inside = std::min(lanes, count - i * lanes);
+      Value v = b.mulf(loadColumns(b, floats(), x, row, at[1], inside), factors[i]);
       if (inside == lanes) {
-        Value v = vector::LoadOp::create(b, floats(), x, at);
-        vector::StoreOp::create(b, b.mulf(v, factors[i]), result, at);
+        vector::StoreOp::create(b, v, result, at);
         continue;
       }
       Value mask = vector::ConstantMaskOp::create(b, VectorType::get({lanes}, b.getI1Type()),
                                                   ArrayRef<int64_t>{inside});
-      Value none = floatConstant(b, floats(), 0);
-      Value v = vector::MaskedLoadOp::create(b, floats(), x, at, mask, none);
-      vector::MaskedStoreOp::create(b, result, at, mask, b.mulf(v, factors[i]));
+      vector::MaskedStoreOp::create(b, result, at, mask, v);
     }
   };
   b.forEach(b.index(0), b.index(whole), 1, [&](Value number) { multiply(number, group); });

@@ -1,0 +1,38 @@
+"""Checks of a range of seeds, a line each, by as many threads as there are cores."""
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from harness import Report
+
+
+def add_options(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=100, help=f"how many {what}")
+    parser.add_argument("--keep", type=Path, help=f"where {what} that fail are kept")
+
+
+def seeds_of(options: argparse.Namespace) -> range:
+    return range(options.first, options.first + options.count)
+
+
+def check_seeds(kind: str, options: argparse.Namespace, check: Callable[[Path, int], str | None]) -> int:
+    """The exit code. `check` is given a folder of the seed's own and says what is wrong."""
+
+    def check_in_folder(seed: int) -> str | None:
+        folder = Path(scratch) / str(seed)
+        folder.mkdir()
+        return check(folder, seed)
+
+    report = Report()
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
+        for seed, reason in zip(seeds_of(options), pool.map(check_in_folder, seeds_of(options))):
+            report.add(f"{kind}/{seed}", reason and reason.replace("\n", " | "))
+            if reason and options.keep:
+                shutil.copytree(Path(scratch) / str(seed), options.keep / str(seed), dirs_exist_ok=True)
+    return report.finish()
