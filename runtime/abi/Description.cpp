@@ -125,8 +125,7 @@ std::vector<Dimension> parseDimensions(const Field &field) {
 }
 
 /// What the field "kind" stands for.
-template <typename Kind>
-Kind kindOf(const Field &field, const std::map<std::string, Kind> &kinds) {
+template <typename Kind> Kind kindOf(const Field &field, const std::map<std::string, Kind> &kinds) {
   std::string name = field["kind"].string();
   auto kind = kinds.find(name);
   if (kind == kinds.end())
@@ -317,6 +316,10 @@ void checkEntry(const Field &field, const EntryInfo &entry, const std::vector<St
                  input.name);
 }
 
+std::string optionalString(const Field &field, const char *key) {
+  return field.has(key) ? field[key].string() : std::string();
+}
+
 EntryInfo parseEntry(const Field &field, size_t numFunctions,
                      const std::vector<StateInfo> &states) {
   EntryInfo entry;
@@ -333,6 +336,7 @@ EntryInfo parseEntry(const Field &field, size_t numFunctions,
   checkEntry(field, entry, states);
   if (field.has("flops"))
     entry.flops = parseFlops(field["flops"], entry);
+  entry.objective = optionalString(field, "objective");
   return entry;
 }
 
@@ -351,10 +355,6 @@ EmbeddingInfo parseEmbedding(const Field &field) {
   if (field.has("max_length"))
     result.maxLength = field["max_length"].size();
   return result;
-}
-
-std::string optionalString(const Field &field, const char *key) {
-  return field.has(key) ? field[key].string() : std::string();
 }
 
 } // namespace

@@ -123,6 +123,7 @@ struct EntryInfo {
   std::vector<size_t> states; // indexes of those that it updates
   std::vector<OutputInfo> outputs;
   FlopsInfo flops;
+  std::string objective; // what a training step's labels are: "next_token"; empty: not said
 
   /// Null when there is no input of that name.
   const InputInfo *findInput(const std::string &input) const;

@@ -90,19 +90,11 @@ void setField(GenerationConfig &config, const std::string &setting) {
   config.set("--set " + printable(field), field, json.is_discarded() ? Json(value) : json);
 }
 
-/// What lies beside the weights, else what the program was compiled with.
-GenerationConfig checkpointConfig(const Session &session) {
-  std::optional<GenerationConfig> beside;
-  if (!session.weights.empty())
-    beside = GenerationConfig::find(session.openWeights().folder());
-  const std::optional<GenerationInfo> &own = session.module->description().generation;
-  if (beside || !own)
-    return beside.value_or(GenerationConfig());
-  return GenerationConfig::parseFile(own->file, session.name + ": " + own->file, own->text);
-}
-
 GenerationConfig readConfig(const Session &session, const GenerateOptions &options) {
-  GenerationConfig config = checkpointConfig(session);
+  std::vector<std::string> folders;
+  if (!session.weights.empty())
+    folders.push_back(session.openWeights().folder());
+  GenerationConfig config = session.findGenerationConfig(folders);
   for (const auto &[field, value] : options.given)
     config.set(field->option, field->name, value);
   for (const std::string &setting : options.settings)

@@ -84,6 +84,8 @@ void info(const Session &session, bool json) {
                         dimensions(state.shape));
   for (const EntryInfo &entry : description.entries) {
     text += formatted("entry      {} (function {})\n", entry.name, entry.function);
+    if (!entry.objective.empty())
+      text += formatted("    learns {}\n", entry.objective);
     for (const InputInfo &input : entry.inputs)
       text += inputLine(input);
     if (description.mode != "train")

@@ -35,6 +35,15 @@ Program Session::openProgram() const {
   return program;
 }
 
+GenerationConfig Session::findGenerationConfig(const std::vector<std::string> &folders) const {
+  for (const std::string &folder : folders)
+    if (std::optional<GenerationConfig> found = GenerationConfig::find(folder))
+      return *found;
+  const std::optional<GenerationInfo> &own = module->description().generation;
+  return own ? GenerationConfig::parseFile(own->file, name + ": " + own->file, own->text)
+             : GenerationConfig();
+}
+
 Tokenizer Session::openTokenizer() const {
   if (!tokenizer.empty())
     return Tokenizer::open(tokenizer);

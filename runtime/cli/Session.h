@@ -3,6 +3,7 @@
 #define TRANSFORMER_RUNTIME_SESSION_H
 
 #include "runtime/execute/Program.h"
+#include "runtime/generate/GenerationConfig.h"
 #include "runtime/text/Tokenizer.h"
 
 #include <CLI/CLI.hpp>
@@ -36,6 +37,10 @@ struct Session {
 
   /// Binds the weights; says on stderr what became of --packed-weights.
   Program openProgram() const;
+
+  /// How to generate: what lies in the first of `folders` that says it, else what the program was
+  /// compiled with.
+  GenerationConfig findGenerationConfig(const std::vector<std::string> &folders) const;
 
   /// --tokenizer, else the module's own, else the files beside the weights.
   Tokenizer openTokenizer() const;

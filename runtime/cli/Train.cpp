@@ -4,11 +4,11 @@
 #include "runtime/base/Path.h"
 #include "runtime/base/StopRequest.h"
 #include "runtime/cli/Session.h"
+#include "runtime/cli/TrainData.h"
 #include "runtime/cli/TrainProgress.h"
 #include "runtime/train/LossLog.h"
 #include "runtime/train/LossPlot.h"
 #include "runtime/train/Schedule.h"
-#include "runtime/train/StepFile.h"
 #include "runtime/train/Trainer.h"
 
 #include <csignal>
@@ -24,10 +24,11 @@ struct TrainOptions {
   int64_t saveEvery = 0, evalEvery = 0; // 0: at the end alone
   Hyperparameters hyperparameters;
   Schedule schedule;
+  DataOptions dataOptions;
 };
 
 /// The mean loss of all of `data`; nothing when a signal came before.
-std::optional<double> evaluate(Trainer &trainer, const StepFile &data, const StopRequest &stop) {
+std::optional<double> evaluate(Trainer &trainer, const DataSource &data, const StopRequest &stop) {
   double sum = 0;
   for (int64_t i = 0; i < data.steps(); ++i) {
     if (stop.signal())
@@ -79,15 +80,17 @@ Program openProgram(const Session &session, const TrainOptions &options) {
 int train(const Session &session, const TrainOptions &options) {
   Program program = openProgram(session, options);
   Trainer trainer(program, options.definition);
-  StepFile data(options.data, trainer.inputs());
-  std::optional<StepFile> evalData;
+  auto open = [&](const std::string &path, DataUse use) {
+    return openData(session, trainer, path, options.dataOptions, use);
+  };
+  std::unique_ptr<DataSource> data = open(options.data, DataUse::Training), evalData;
   if (!options.evalData.empty())
-    evalData.emplace(options.evalData, trainer.evaluationInputs());
+    evalData = open(options.evalData, DataUse::Evaluation);
   if (!options.resume.empty())
     trainer.resume(options.resume);
-  int64_t last = options.steps.value_or(data.steps());
-  if (last > data.steps())
-    fail("--steps {}: {} has {}", last, options.data, data.steps());
+  int64_t last = options.steps.value_or(data->steps());
+  if (last > data->steps())
+    fail("--steps {}: {} has {}", last, options.data, data->steps());
   if (!options.save.empty())
     Trainer::makeFolder(options.save);
   if (!options.plot.empty())
@@ -102,7 +105,7 @@ int train(const Session &session, const TrainOptions &options) {
   auto isDue = [&](int64_t every) { return every && trainer.steps() % every == 0; };
   while (trainer.steps() < last && !stop.signal()) {
     hyperparameters.learningRate = schedule.rate(trainer.steps() + 1);
-    StepResult result = trainer.step(data.inputs(trainer.steps()), hyperparameters);
+    StepResult result = trainer.step(data->inputs(trainer.steps()), hyperparameters);
     log.addStep(trainer.steps(), result, hyperparameters.learningRate);
     progress.add(trainer.steps(), result);
     bool isLast = trainer.steps() == last;
@@ -125,7 +128,8 @@ int train(const Session &session, const TrainOptions &options) {
 } // namespace
 
 void addTrain(CLI::App &app, Session &session) {
-  CLI::App *command = app.add_subcommand("train", "Train the model on tensors in a file");
+  CLI::App *command =
+      app.add_subcommand("train", "Train the model on text, or on tensors in a file");
   auto options = std::make_shared<TrainOptions>();
   addWeights(*command, session);
   CLI::Option *init =
@@ -145,8 +149,9 @@ void addTrain(CLI::App &app, Session &session) {
   command
       ->add_option("--data,-d", options->data,
                    "A safetensors file: the model's inputs and labels, with a first dimension of "
-                   "steps")
+                   "steps; or text: a .txt file of lines, a .tsv file of pairs")
       ->required();
+  addDataOptions(*command, session, options->dataOptions);
   command->add_option("--steps", options->steps, "The last step (default: all of the data)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
   Hyperparameters &values = options->hyperparameters;
@@ -161,7 +166,10 @@ void addTrain(CLI::App &app, Session &session) {
   number("--epsilon", values.epsilon, "Added to its root", 0, most);
   number("--max-grad-norm", values.maxGradNorm, "Clips gradients to this norm; 0: does not", 0,
          most);
-  command->add_option("--seed", values.seed, "Of what dropout drops")->capture_default_str();
+  command
+      ->add_option("--seed", values.seed,
+                   "Of what dropout drops; text: of its order and of what is masked")
+      ->capture_default_str();
   command
       ->add_option("--schedule", options->scheduleName,
                    "The rate behind the warm-up: constant, linear or cosine (to 0 at --steps), "
@@ -191,6 +199,7 @@ void addTrain(CLI::App &app, Session &session) {
     options->schedule.kind = Schedule::kinds.at(options->scheduleName);
     if (options->schedule.kind == Schedule::InverseSqrt && options->schedule.warmupSteps == 0)
       fail("--schedule inverse-sqrt: expected --warmup-steps of 1 or more");
+    options->dataOptions.text.batching.seed = options->hyperparameters.seed;
     session.command = [&session, options] { session.exitCode = train(session, *options); };
   });
 }

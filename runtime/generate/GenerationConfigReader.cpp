@@ -279,6 +279,11 @@ GenerationConfig GenerationConfig::parseModelConfig(const std::string &name,
   for (const auto &[field, value] : root.items())
     if (!value.is_null())
       fields[field] = value;
+  for (const auto &[own, field] :
+       {std::pair("trg_sos_idx", "bos_token_id"), std::pair("trg_eos_idx", "eos_token_id"),
+        std::pair("trg_pad_idx", "pad_token_id")})
+    if (root.contains(own) && !fields.contains(field)) // of annotated_transformer
+      fields[field] = root[own];
   // transformers fails here: sequences could not begin.
   if (!fields.contains("decoder_start_token_id") && !fields.contains("bos_token_id") &&
       root.contains("model_type") && root["model_type"].is_string()) {

@@ -23,7 +23,8 @@ constexpr PieceClass classes[] = {
 
 const PieceClass &findClass(const TokenizerFiles &files, const TokenizerConfig &config) {
   std::string name = config.className();
-  if (name.empty() && (files.model.empty() ? files.has("source.spm") : files.model == "source.spm"))
+  if (name.empty() &&
+      (files.model.empty() ? files.has("source.spm") : files.model.ends_with(".spm")))
     name = "MarianTokenizer";
   if (name.empty())
     fail("{}tokenizer_config.json: a SentencePiece model needs tokenizer_class, here or in "

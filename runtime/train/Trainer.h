@@ -66,6 +66,12 @@ public:
   /// The inputs that a step takes from data.
   std::vector<const InputInfo *> inputs() const;
 
+  /// What its labels are, by a name of the description; empty: not said.
+  const std::string &objective() const { return entry.objective; }
+
+  /// Where the config and the tokenizer lie; empty where nobody knows.
+  const std::string &folder() const { return definition; }
+
   /// Those of `evaluate`. Throws Error when the program has no entry for that.
   std::vector<const InputInfo *> evaluationInputs() const;
 

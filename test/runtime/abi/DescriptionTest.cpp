@@ -45,6 +45,14 @@ TEST(Description, Parses) {
   EXPECT_EQ(entry.firstMask()->name, "attention_mask");
   EXPECT_EQ(description.embedding->maxLength, 4);
   EXPECT_EQ(description.findEntry("backward"), nullptr);
+  EXPECT_EQ(entry.objective, "");
+}
+
+TEST(Description, Objective) {
+  json description = json::parse(fakeDescription);
+  description["entries"][0]["objective"] = "next_token";
+  EXPECT_EQ(parseDescription("fake", description.dump(), 3).entries[0].objective, "next_token");
+  expectContains(errorWith("/entries/0/objective", 1), {"entries[0].objective", "a string"});
 }
 
 TEST(Description, Initializers) {

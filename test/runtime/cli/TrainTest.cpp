@@ -68,6 +68,13 @@ TEST_F(TrainCommand, AResumedRunGoesOnWithItsLog) {
   EXPECT_EQ(bytesOf(folder.path("log")), whole);
 }
 
+TEST_F(TrainCommand, TextIsForProgramsThatSayWhatTheyLearn) {
+  EXPECT_EQ(train({"--eval-data", folder.write("some.txt", "a\n")}), 1);
+  expectContains(says, {"some.txt: this program does not say", "safetensors"});
+  EXPECT_EQ(train({"--batch-tokens", "2"}), 1);
+  expectContains(says, {"--batch-tokens is for text", "data is read as safetensors"});
+}
+
 TEST_F(TrainCommand, NeedsAnEntryToEvaluate) {
   EXPECT_EQ(train({"--eval-data", folder.path("others")}, /*evaluates=*/false), 1);
   expectContains(says, {"no entry \"evaluate\"", "--mode train"});

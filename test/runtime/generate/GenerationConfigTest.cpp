@@ -122,6 +122,11 @@ TEST(GenerationConfig, WhatAnEncoderDecoderBeginsWith) {
   EXPECT_EQ(read(R"({"model_type": "t5"})").eosTokenId, std::vector<int64_t>{1});
   EXPECT_TRUE(read(R"({"model_type": "mbart", "bos_token_id": 0})").eosTokenId.empty());
   EXPECT_TRUE(read(R"({"model_type": "llama"})").eosTokenId.empty());
+  GenerationConfig annotated = read(
+      R"({"model_type": "annotated_transformer", "trg_sos_idx": 2, "trg_eos_idx": 3, "trg_pad_idx": 1})");
+  EXPECT_EQ(annotated.decoderStart(), 2);
+  EXPECT_EQ(annotated.eosTokenId, std::vector<int64_t>{3});
+  EXPECT_EQ(annotated.padTokenId, 1);
 }
 
 TEST(GenerationConfig, OptionsComeAfterFiles) {

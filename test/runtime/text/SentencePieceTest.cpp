@@ -186,6 +186,10 @@ TEST(SentencePiece, Marian) {
   EXPECT_EQ(tokenizer.decode({4, 2, 3, 8, 4, 0}), "abb foo");
   EXPECT_EQ(tokenizer.decode({2, 0, 2, 0, 8}, /*skipSpecial=*/false), "ab</s> ab</s>  foo");
   EXPECT_EQ(tokenizer.padId(), 9);
+  ModelProto targets; // cuts other pieces, which have the same ids
+  targets.piece("<unk>", 0, ModelProto::Unknown).piece(mark, -3).piece("b", -5);
+  Tokenizer ofTargets = Tokenizer::open(folder.write("target.spm", targets.file.text));
+  EXPECT_EQ(ofTargets.encode("ab b").ids, (Ids{4, 1, 3, 4, 3, 0}));
   folder.write("tokenizer_config.json", R"({"separate_vocabs": true})");
   expectContains(errorOf([&] { Tokenizer::open(folder.path()); }), {"separate_vocabs"});
 }
