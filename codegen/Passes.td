@@ -105,10 +105,10 @@ def PlanMemory : Pass<"transformer-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every buffer of a call a place in one arena";
   let description = [{
     Every `memref.alloc` of a function becomes a view into an arena that the
-    caller passes as the last argument; buffers that are not alive at the same
-    time share a slot, as large as the largest of them. Offsets are computed from
-    the call's dynamic sizes at the start of the function. For
-    each function `@f` a function `@f.arena_bytes` with the same arguments
+    caller passes as the last argument. Buffers of the same dynamic sizes (the
+    same values; or none) share a part, in which those that are not alive at the
+    same time may overlap; offsets are computed from the call's sizes at the start
+    of the function. For each function `@f` a function `@f.arena_bytes` with the same arguments
     returns the bytes that it and the functions it calls need. Fails if an
     allocation is left.
   }];

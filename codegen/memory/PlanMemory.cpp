@@ -26,18 +26,20 @@ constexpr int64_t kAlignment = 64;
 
 /// A piece of the arena, alive from one op of the function's block to another.
 struct Piece {
-  Operation *op; // a memref.alloc, or a call whose callee needs memory
+  memref::AllocOp op;
   int64_t begin, end;
-  int64_t bytes; // the static factor of the size: a hint which pieces are alike
-  unsigned slot = 0;
+  int64_t bytes;  // of one item of its part, a multiple of the alignment
+  int64_t offset; // likewise, in the part
   bool overlaps(const Piece &other) const { return begin <= other.end && other.begin <= end; }
 };
 
-/// A part of the arena that pieces share one after the other, as large as the
-/// largest of them.
-struct Slot {
-  SmallVector<unsigned> pieces;
-  Value size, offset;
+/// A part of the arena for all pieces whose dynamic sizes are the same values: as many items as
+/// their product says, so places can be chosen although nobody knows yet how many these are.
+struct Part {
+  SmallVector<Value> sizes;
+  SmallVector<Piece> pieces;
+  int64_t bytes = 0; // of one item
+  Value items, offset;
 };
 
 /// Plans one function; its callees have been planned.
@@ -52,7 +54,8 @@ public:
   FailureOr<func::FuncOp> run() {
     if (failed(collect()))
       return failure();
-    assignSlots();
+    for (Part &part : parts)
+      assignOffsets(part);
     func::FuncOp size = emitSizeFunction();
     Value arena = addArena(function);
     b.setInsertionPointToStart(&function.front());
@@ -60,8 +63,11 @@ public:
     for (Value argument : function.getArguments())
       map.map(argument, argument);
     emitPlan(map);
-    for (const Piece &piece : pieces)
-      place(piece, arena);
+    for (Part &part : parts)
+      for (const Piece &piece : part.pieces)
+        place(part, piece, arena);
+    for (func::CallOp call : calls)
+      passMemory(call, arena);
     return size;
   }
 
@@ -82,86 +88,89 @@ private:
       return failure();
     for (Operation &op : block) {
       if (auto call = dyn_cast<func::CallOp>(op); call && sizeFunctions.contains(call.getCallee()))
-        pieces.push_back({call, position[&op], position[&op], INT64_MAX});
+        calls.push_back(call);
       auto alloc = dyn_cast<memref::AllocOp>(op);
       if (!alloc)
         continue;
-      Piece piece{alloc, position[&op], position[&op], staticBytes(alloc.getType())};
+      Piece piece{alloc, position[&op], position[&op], bytesOfItem(alloc.getType()), 0};
       for (Value alias : aliases.resolve(alloc))
         for (Operation *user : alias.getUsers())
           if (Operation *ancestor = block.findAncestorOpInBlock(*user))
             piece.end = std::max(piece.end, position[ancestor]);
-      pieces.push_back(piece);
+      partOf(alloc.getDynamicSizes()).pieces.push_back(piece);
     }
     return success();
   }
 
-  static int64_t staticBytes(MemRefType type) {
+  Part &partOf(ValueRange sizes) {
+    auto found = llvm::find_if(parts, [&](Part &part) { return llvm::equal(part.sizes, sizes); });
+    if (found != parts.end())
+      return *found;
+    Part &part = parts.emplace_back();
+    llvm::append_range(part.sizes, sizes);
+    return part;
+  }
+
+  static int64_t bytesOfItem(MemRefType type) {
     int64_t bytes = type.getElementType().isIndex()
                         ? 8
                         : llvm::divideCeil(type.getElementTypeBitWidth(), 8); // a bool is a byte
     for (int64_t size : type.getShape())
       if (!ShapedType::isDynamic(size))
         bytes *= size;
-    return bytes;
+    return llvm::alignTo(bytes, kAlignment);
   }
 
-  /// Each piece takes the free slot whose pieces are most like it in size, or a
-  /// new one where none is free.
-  void assignSlots() {
-    for (auto [i, piece] : llvm::enumerate(pieces)) {
-      Slot *best = nullptr;
-      int64_t bestDistance = 0;
-      for (Slot &slot : slots) {
-        if (llvm::any_of(slot.pieces, [&](unsigned p) { return pieces[p].overlaps(piece); }))
-          continue;
-        int64_t distance = std::abs(pieces[slot.pieces.front()].bytes - piece.bytes);
-        if (!best || distance < bestDistance) {
-          best = &slot;
-          bestDistance = distance;
-        }
-      }
-      if (!best)
-        best = &slots.emplace_back();
-      best->pieces.push_back(i);
-      piece.slot = best - slots.data();
+  /// The largest pieces choose first, each the lowest place that is free while it is alive.
+  static void assignOffsets(Part &part) {
+    llvm::sort(part.pieces, [](const Piece &a, const Piece &b) {
+      return std::pair(-a.bytes, a.begin) < std::pair(-b.bytes, b.begin);
+    });
+    for (auto [i, piece] : llvm::enumerate(part.pieces)) {
+      SmallVector<const Piece *> others; // in the order of their places
+      for (const Piece &other : ArrayRef(part.pieces).take_front(i))
+        if (other.overlaps(piece))
+          others.push_back(&other);
+      llvm::sort(others, [](const Piece *a, const Piece *b) { return a->offset < b->offset; });
+      for (const Piece *other : others)
+        if (piece.offset + piece.bytes > other->offset)
+          piece.offset = std::max(piece.offset, other->offset + other->bytes);
+      part.bytes = std::max(part.bytes, piece.offset + piece.bytes);
     }
   }
 
-  /// Bytes of a piece, rounded up to the alignment, from mapped values.
-  Value emitSize(const Piece &piece, const IRMapping &map) {
-    auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-    Value size;
-    if (auto call = dyn_cast<func::CallOp>(piece.op)) {
-      auto operands =
-          llvm::map_to_vector(call.getOperands(), [&](Value v) { return map.lookup(v); });
-      size = func::CallOp::create(b, sizeFunctions.lookup(call.getCallee()), operands).getResult(0);
-    } else {
-      size = index(piece.bytes);
-      for (Value dynamic : cast<memref::AllocOp>(piece.op).getDynamicSizes())
-        size = arith::MulIOp::create(b, size, map.lookup(dynamic));
-    }
-    return arith::AndIOp::create(b, arith::AddIOp::create(b, size, index(kAlignment - 1)),
-                                 index(-kAlignment));
+  Value emitIndex(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+
+  /// The bytes that a call's callee needs, on mapped values.
+  Value emitNeed(func::CallOp call, IRMapping &map) {
+    for (Value operand : call.getOperands())
+      cloneSlice(operand, map);
+    auto operands = llvm::map_to_vector(call.getOperands(), [&](Value v) { return map.lookup(v); });
+    return func::CallOp::create(b, sizeFunctions.lookup(call.getCallee()), operands).getResult(0);
   }
 
-  /// Emits sizes and offsets of all slots, on the call's actual sizes; returns
-  /// the end of the last.
+  /// Emits where parts begin, on the call's actual sizes; returns the end of the last, behind
+  /// which is what callees need, one after the other.
   Value emitPlan(IRMapping &map) {
     dummy = {};
-    Value end = arith::ConstantIndexOp::create(b, 0);
-    for (Slot &slot : slots) {
-      slot.size = {};
-      for (unsigned i : slot.pieces) {
-        for (Value operand : pieces[i].op->getOperands())
-          cloneSlice(operand, map);
-        Value size = emitSize(pieces[i], map);
-        slot.size = slot.size ? arith::MaxUIOp::create(b, slot.size, size).getResult() : size;
+    Value end = emitIndex(0);
+    for (Part &part : parts) {
+      part.items = emitIndex(1);
+      for (Value size : part.sizes) {
+        cloneSlice(size, map);
+        part.items = arith::MulIOp::create(b, part.items, map.lookup(size));
       }
-      slot.offset = end;
-      end = arith::AddIOp::create(b, end, slot.size);
+      part.offset = end;
+      Value bytes = arith::MulIOp::create(b, part.items, emitIndex(part.bytes));
+      end = arith::AddIOp::create(b, end, bytes);
     }
-    return end;
+    need = {};
+    for (func::CallOp call : calls) {
+      Value bytes = emitNeed(call, map);
+      need = need ? arith::MaxUIOp::create(b, need, bytes).getResult() : bytes;
+    }
+    endOfParts = end;
+    return need ? arith::AddIOp::create(b, end, need).getResult() : end;
   }
 
   /// `@f.arena_bytes`: the slice of the function that computes sizes.
@@ -209,28 +218,29 @@ private:
   }
 
   /// Puts a piece where it belongs in the arena.
-  void place(const Piece &piece, Value arena) {
-    const Slot &slot = slots[piece.slot];
-    b.setInsertionPoint(piece.op);
-    if (auto alloc = dyn_cast<memref::AllocOp>(piece.op)) {
-      Value view =
-          memref::ViewOp::create(b, alloc.getType(), arena, slot.offset, alloc.getDynamicSizes());
-      alloc.replaceAllUsesWith(view);
-      alloc.erase();
-      return;
-    }
-    auto call = cast<func::CallOp>(piece.op);
-    Value rest = memref::ViewOp::create(b, cast<MemRefType>(arena.getType()), arena, slot.offset,
-                                        ValueRange{slot.size});
+  void place(const Part &part, const Piece &piece, Value arena) {
+    memref::AllocOp alloc = piece.op;
+    b.setInsertionPoint(alloc);
+    Value offset = arith::MulIOp::create(b, part.items, emitIndex(piece.offset));
+    offset = arith::AddIOp::create(b, part.offset, offset);
+    Value view = memref::ViewOp::create(b, alloc.getType(), arena, offset, alloc.getDynamicSizes());
+    alloc.replaceAllUsesWith(view);
+    alloc.erase();
+  }
+
+  void passMemory(func::CallOp call, Value arena) {
+    b.setInsertionPoint(call);
+    auto type = cast<MemRefType>(arena.getType());
+    Value rest = memref::ViewOp::create(b, type, arena, endOfParts, ValueRange{need});
     call->insertOperands(call.getNumOperands(), rest);
   }
 
   func::FuncOp function;
   const llvm::DenseMap<StringRef, func::FuncOp> &sizeFunctions;
   ImplicitLocOpBuilder b;
-  SmallVector<Piece> pieces;
-  SmallVector<Slot> slots;
-  Value dummy;
+  SmallVector<Part> parts;
+  SmallVector<func::CallOp> calls;
+  Value dummy, endOfParts, need;
 };
 
 struct PlanMemoryPass : mlir::transformer::impl::PlanMemoryBase<PlanMemoryPass> {

@@ -4,16 +4,13 @@
 // CHECK-LABEL: func.func @overlapping(
 // CHECK-SAME: %[[X:[^:]*]]: memref<?x8xf32>, %[[Y:[^:]*]]: memref<?x8xf32> {transformer.name = "y"}, %[[ARENA:[^:]*]]: memref<?xi8>)
 // CHECK: %[[N:.*]] = memref.dim %[[X]], %c0
-// CHECK: %[[BYTES:.*]] = arith.muli %[[N]], %c32
-// CHECK: %[[ROUND:.*]] = arith.addi %[[BYTES]], %c63
-// CHECK: %[[SIZE:.*]] = arith.andi %[[ROUND]], %c-64
 // CHECK: %[[A:.*]] = memref.view %[[ARENA]][%c0][%[[N]]] : memref<?xi8> to memref<?x8xf32>
-// CHECK: %[[B:.*]] = memref.view %[[ARENA]][%[[SIZE]]][%[[N]]] : memref<?xi8> to memref<?x8xf32>
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[N]], %c64
+// CHECK: %[[B:.*]] = memref.view %[[ARENA]][%[[OFFSET]]][%[[N]]] : memref<?xi8> to memref<?x8xf32>
 // CHECK: memref.copy %[[A]], %[[B]]
 // CHECK-LABEL: func.func private @overlapping.arena_bytes(
 // CHECK-SAME: %{{.*}}: memref<?x8xf32>, %{{.*}}: memref<?x8xf32>) -> index
-// CHECK: %[[SIZE:.*]] = arith.andi %{{.*}}, %c-64
-// CHECK: %[[BOTH:.*]] = arith.addi %[[SIZE]], %[[SIZE]]
+// CHECK: %[[BOTH:.*]] = arith.muli %{{.*}}, %c128
 // CHECK: return %[[BOTH]]
 func.func @overlapping(%x: memref<?x8xf32>, %y: memref<?x8xf32> {transformer.name = "y"}) {
   %c0 = arith.constant 0 : index
@@ -102,10 +99,36 @@ func.func @caller(%x: memref<5xf32>, %y: memref<5xf32>) {
 // CHECK-LABEL: func.func @counted(
 // CHECK-LABEL: @counted.arena_bytes(
 // CHECK: %[[N:.*]] = transformer_kernel.count_tokens %{{.*}} : memref<?x?xi64>
-// CHECK: arith.muli %[[N]], %c8
+// CHECK: arith.muli %[[N]], %c64
 func.func @counted(%mask: memref<?x?xi64>) {
   %n = transformer_kernel.count_tokens %mask : memref<?x?xi64>
   %rows = memref.alloc(%n) : memref<?xindex>
   memref.assume_alignment %rows, 64 : memref<?xindex>
+  return
+}
+
+// Two small ones take the place of a large one; what has other sizes stands behind it.
+// CHECK-LABEL: func.func @small_in_large(
+// CHECK-SAME: %[[ARENA:[^:]*]]: memref<?xi8>)
+// CHECK: memref.view %[[ARENA]][%c0][] : memref<?xi8> to memref<32xf32>
+// CHECK: memref.view %[[ARENA]][%c0][] : memref<?xi8> to memref<16xf32>
+// CHECK: memref.view %[[ARENA]][%c64][] : memref<?xi8> to memref<16xf32>
+// CHECK: memref.view %[[ARENA]][%c128][%{{.*}}] : memref<?xi8> to memref<?x16xf32>
+// CHECK-LABEL: @small_in_large.arena_bytes(
+// CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %c64
+// CHECK: %[[ALL:.*]] = arith.addi %[[ROWS]], %c128
+// CHECK: return %[[ALL]]
+func.func @small_in_large(%x: memref<32xf32>, %y: memref<16xf32>, %z: memref<?x16xf32>, %n: index) {
+  %a = memref.alloc() : memref<32xf32>
+  memref.copy %x, %a : memref<32xf32> to memref<32xf32>
+  memref.copy %a, %x : memref<32xf32> to memref<32xf32>
+  %b = memref.alloc() : memref<16xf32>
+  memref.copy %y, %b : memref<16xf32> to memref<16xf32>
+  %c = memref.alloc() : memref<16xf32>
+  memref.copy %b, %c : memref<16xf32> to memref<16xf32>
+  memref.copy %c, %y : memref<16xf32> to memref<16xf32>
+  %d = memref.alloc(%n) : memref<?x16xf32>
+  memref.copy %z, %d : memref<?x16xf32> to memref<?x16xf32>
+  memref.copy %d, %z : memref<?x16xf32> to memref<?x16xf32>
   return
 }
