@@ -1,6 +1,8 @@
 //===- GradientOps.cpp - losses, and the backward of ops ------------------===//
 #include "dialect/GradientOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -19,6 +21,22 @@ LogicalResult CrossEntropyOp::verify() {
     return emitOpError() << "expected label_smoothing in [0, 1), found " << smoothing;
   return success();
 }
+
+/// Labels that are numbers: `[T, W]`, or `[T]` for one a row.
+template <typename OpTy> static LogicalResult verifyNumbers(OpTy op) {
+  auto x = cast<RankedTensorType>(op.getX().getType());
+  auto labels = cast<RankedTensorType>(op.getLabels().getType());
+  SmallVector<int64_t> expected(x.getShape());
+  if (labels.getRank() == 1 && expected[1] == 1)
+    expected.pop_back();
+  if (succeeded(verifyCompatibleShape(labels.getShape(), expected)))
+    return success();
+  return op.emitOpError() << "expected labels like x, " << x << ", found " << labels;
+}
+
+LogicalResult ElementLossOp::verify() { return verifyNumbers(*this); }
+
+LogicalResult ElementLossGradientOp::verify() { return verifyNumbers(*this); }
 
 LogicalResult LinearWeightGradientOp::verify() {
   SmallVector<int64_t> expected = {widthOf(getDy()), widthOf(getX())};
@@ -59,5 +77,25 @@ LogicalResult TokenGradientOp::verify() {
 }
 
 LogicalResult EmbeddingGradientOp::verify() {
+  if (Value onto = getOnto(); onto && onto.getType() != getDtable().getType())
+    return emitOpError() << "expected an onto of the result's type, " << getDtable().getType()
+                         << ", found " << onto.getType();
   return verifyWidth(*this, "a result", getDtable(), widthOf(getDy()));
+}
+
+/// What it is added to becomes what it begins with: a table that is a head, too, has few rows that
+/// ids name, and all others stay where they are.
+LogicalResult EmbeddingGradientOp::canonicalize(EmbeddingGradientOp op, PatternRewriter &rewriter) {
+  if (op.getOnto() || !op->hasOneUse())
+    return failure();
+  auto sum = dyn_cast<arith::AddFOp>(*op->user_begin());
+  if (!sum)
+    return failure();
+  Value other = sum.getLhs() == op.getDtable() ? sum.getRhs() : sum.getLhs();
+  rewriter.setInsertionPoint(sum);
+  rewriter.replaceOpWithNewOp<EmbeddingGradientOp>(sum, op.getType(), op.getIds(), op.getDy(),
+                                                   other, op.getScaleAttr(),
+                                                   op.getPaddingIndexAttr());
+  rewriter.eraseOp(op);
+  return success();
 }

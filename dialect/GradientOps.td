@@ -84,6 +84,53 @@ def Transformer_CrossEntropyGradientOp : Transformer_Op<"cross_entropy_gradient"
   let assemblyFormat = "$logits `,` $labels `,` $dloss attr-dict `:` type($logits) `,` type($labels) `,` type($dloss)";
 }
 
+def Transformer_ElementLossOp : Transformer_Op<"element_loss", [Pure, Transformer_CostOpInterface,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
+  let summary = "mean of what each number adds to a loss";
+  let description = [{
+    The mean over all elements x of `x` and y of `labels` of
+
+    - `squared`: `(x - y)^2`
+    - `binary_cross_entropy`: `-y log s(x) - (1 - y) log(1 - s(x))` with the logistic s,
+      computed as `max(x, 0) - x y + log(1 + e^-|x|)`
+
+    and 0 where there is none.
+
+    Shapes: x `[T, W]`, labels `[T, W]` or, if W is 1, `[T]`; result a scalar.
+    Error: labels of another width.
+
+    ```mlir
+    %loss = transformer.element_loss squared %x, %labels : tensor<?x3xf32>, tensor<?x3xf32> -> tensor<f32>
+    ```
+    Source: torch.nn.MSELoss and BCEWithLogitsLoss, reduction "mean".
+  }];
+  let arguments = (ins Transformer_LossKindAttr:$kind, Transformer_Rows:$x,
+                       AnyTypeOf<[Transformer_Rows, TensorRankOf<[F32], [1]>]>:$labels);
+  let results = (outs Transformer_Scalar:$loss);
+  let assemblyFormat = "$kind $x `,` $labels attr-dict `:` type($x) `,` type($labels) `->` type($loss)";
+  let hasVerifier = 1;
+}
+
+def Transformer_ElementLossGradientOp : Transformer_Op<"element_loss_gradient",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "dx"]>]> {
+  let summary = "backward of element_loss";
+  let description = [{
+    `dx = dloss / n * 2 (x - y)` of `squared`, `dloss / n * (s(x) - y)` of
+    `binary_cross_entropy`, n being the number of elements.
+
+    Shapes: as `element_loss`; dloss a scalar, dx `[T, W]`.
+
+    ```mlir
+    %dx = transformer.element_loss_gradient squared %x, %labels, %dloss : tensor<?x3xf32>, tensor<?x3xf32>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins Transformer_LossKindAttr:$kind, Transformer_Rows:$x,
+                       AnyTypeOf<[Transformer_Rows, TensorRankOf<[F32], [1]>]>:$labels, Transformer_Scalar:$dloss);
+  let results = (outs Transformer_Rows:$dx);
+  let assemblyFormat = "$kind $x `,` $labels `,` $dloss attr-dict `:` type($x) `,` type($labels) `,` type($dloss)";
+  let hasVerifier = 1;
+}
+
 def Transformer_LinearWeightGradientOp : Transformer_Op<"linear_weight_gradient",
     [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "backward of linear, with regard to its weight";
@@ -182,20 +229,27 @@ def Transformer_RmsNormGradientOp : Transformer_Op<"rms_norm_gradient",
 def Transformer_EmbeddingGradientOp : Transformer_Op<"embedding_gradient", [Pure, Transformer_CostOpInterface]> {
   let summary = "backward of embedding";
   let description = [{
-    `dtable[v, :] = scale * sum of dy[t, :]` over all t with `ids[t] = v`, in the order of t;
-    0 in the row `padding_index`.
+    `dtable[v, :] = onto[v, :] + scale * sum of dy[t, :]` over all t with `ids[t] = v`, in
+    the order of t; nothing is added to the row `padding_index`. Without `onto`, which is
+    another gradient of the table, it is added to 0.
 
-    Shapes: ids `[T]`, dy `[T, W]`, dtable `[V, W]`. Error: widths that differ.
+    Shapes: ids `[T]`, dy `[T, W]`, onto and dtable `[V, W]`. Error: widths that differ,
+    an onto of another type than dtable.
 
     ```mlir
     %dt = transformer.embedding_gradient %ids, %dy : tensor<?xi64>, tensor<?x768xf32> -> tensor<30522x768xf32>
+    %sum = transformer.embedding_gradient %ids, %dy onto(%dhead)
+        : tensor<?xi64>, tensor<?x768xf32>, tensor<30522x768xf32> -> tensor<30522x768xf32>
     ```
   }];
-  let arguments = (ins Transformer_Ids:$ids, Transformer_Rows:$dy, DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       OptionalAttr<I64Attr>:$padding_index);
+  let arguments = (ins Transformer_Ids:$ids, Transformer_Rows:$dy, Optional<Transformer_Matrix>:$onto,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<I64Attr>:$padding_index);
   let results = (outs Transformer_Matrix:$dtable);
-  let assemblyFormat = "$ids `,` $dy attr-dict `:` type($ids) `,` type($dy) `->` type($dtable)";
+  let assemblyFormat = [{
+    $ids `,` $dy (`onto` `(` $onto^ `)`)? attr-dict `:` type($ids) `,` type($dy) (`,` type($onto)^)? `->` type($dtable)
+  }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Transformer_RotaryEmbeddingGradientOp : Transformer_Op<"rotary_embedding_gradient",

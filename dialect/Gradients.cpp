@@ -77,8 +77,9 @@ LogicalResult DropoutOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofRe
 
 LogicalResult EmbeddingOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                           Gradients ofOperands) {
-  ofOperands[1] = EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0],
-                                              getScaleAttr(), getPaddingIndexAttr());
+  ofOperands[1] =
+      EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0], /*onto=*/Value(),
+                                  getScaleAttr(), getPaddingIndexAttr());
   return success();
 }
 
@@ -154,6 +155,13 @@ LogicalResult LastTokenOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange of
                                           Gradients ofOperands) {
   ofOperands[0] =
       TokenGradientOp::create(b, getX().getType(), ofResults[0], getSequences(), /*last=*/true);
+  return success();
+}
+
+LogicalResult ElementLossOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                            Gradients ofOperands) {
+  ofOperands[0] = ElementLossGradientOp::create(b, getX().getType(), getKind(), getX(), getLabels(),
+                                                ofResults[0]);
   return success();
 }
 

@@ -131,11 +131,14 @@ void ObjectiveAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult ObjectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError, ObjectiveKind,
-                                    std::optional<int64_t>, APFloat smoothing) {
+LogicalResult ObjectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                    ObjectiveKind kind, std::optional<int64_t>, APFloat smoothing) {
   double value = smoothing.convertToDouble();
   if (!(value >= 0 && value < 1))
     return emitError() << "expected a label_smoothing in [0, 1), found " << value;
+  if (value > 0 && labelsNumbers(kind))
+    return emitError() << "labels of " << stringifyObjectiveKind(kind)
+                       << " are numbers, which are not smoothed";
   return success();
 }
 

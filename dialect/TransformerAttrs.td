@@ -81,12 +81,20 @@ def Transformer_InitAttr : AttrDef<Transformer_Dialect, "Init"> {
   let genVerifyDecl = 1;
 }
 
+def Transformer_LossKind : Transformer_Enum<"LossKind", "what a number adds to a loss", [
+  I32EnumAttrCase<"Squared", 0, "squared">,                       // (x - y)^2
+  I32EnumAttrCase<"BinaryCrossEntropy", 1, "binary_cross_entropy"> // of sigmoid(x) and y
+]>;
+def Transformer_LossKindAttr : Transformer_EnumAttr<Transformer_LossKind, "loss_kind">;
+
 def Transformer_ObjectiveKind : Transformer_Enum<"ObjectiveKind", "what a model is trained for", [
   I32EnumAttrCase<"NextToken", 0, "next_token">,     // of each token the next one
   I32EnumAttrCase<"MaskedToken", 1, "masked_token">, // of tokens that were replaced which they were
   I32EnumAttrCase<"TargetToken", 2, "target_token">, // of each token of a decoder the label beside it
   I32EnumAttrCase<"TokenClass", 3, "token_class">,   // of each token its class
-  I32EnumAttrCase<"Class", 4, "class">               // of each sequence its class
+  I32EnumAttrCase<"Class", 4, "class">,              // of each sequence its class
+  I32EnumAttrCase<"MultiLabel", 5, "multi_label">,   // of each sequence which of its classes hold
+  I32EnumAttrCase<"Regression", 6, "regression">     // of each sequence its numbers
 ]>;
 def Transformer_ObjectiveAttr : AttrDef<Transformer_Dialect, "Objective"> {
   let mnemonic = "objective";
@@ -95,9 +103,12 @@ def Transformer_ObjectiveAttr : AttrDef<Transformer_Dialect, "Objective"> {
     `#transformer.objective<target_token, padding = 0, label_smoothing = 0.1>`. Labels
     are classes, of tokens `[batch, sequence]`, of sequences (class) `[batch]`, which
     the output `logits` has a score for each of; the loss is the mean cross-entropy of
-    those that are neither -100 nor `padding`.
-    Error: a label_smoothing outside [0, 1).
-    Source: the losses of transformers' heads; torch.nn.CrossEntropyLoss.
+    those that are neither -100 nor `padding`. With multi_label and regression labels
+    are numbers like `logits`, `[batch, N]` (regression with N = 1: `[batch]`), and the
+    loss is the mean of all binary cross-entropies or squared differences.
+    Error: a label_smoothing outside [0, 1), or of labels that are numbers.
+    Source: the losses of transformers' heads; torch.nn.CrossEntropyLoss,
+    BCEWithLogitsLoss, MSELoss.
   }];
   let parameters = (ins EnumParameter<Transformer_ObjectiveKind>:$kind, "std::optional<int64_t>":$padding,
                         APFloatParameter<"f64">:$labelSmoothing);

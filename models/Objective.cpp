@@ -16,9 +16,13 @@ void transformer::setObjective(Import &import) {
   else if (head == "ForTokenClassification")
     kind = ObjectiveKind::TokenClass;
   else if (head == "ForSequenceClassification" || head == "ForImageClassification") {
-    // One label is a number to predict, and several may be true at once.
+    // transformers decides by the labels' type where nothing is said, which nobody knows here.
     std::string type = import.config.text({"problem_type"}, "");
-    if (import.config.labels() > 1 && (type.empty() || type == "single_label_classification"))
+    if (type == "regression" || (type.empty() && import.config.labels() == 1))
+      kind = ObjectiveKind::Regression;
+    else if (type == "multi_label_classification")
+      kind = ObjectiveKind::MultiLabel;
+    else if (type.empty() || type == "single_label_classification")
       kind = ObjectiveKind::Class;
   }
   if (kind)

@@ -31,7 +31,7 @@ Scores scoresOf(func::FuncOp function, ObjectiveAttr objective) {
     if (!name || name.getValue() != "logits")
       continue;
     Value logits = end->getOperand(i);
-    if (objective.getKind() == ObjectiveKind::Class) {
+    if (labelsSequences(objective.getKind())) {
       if (cast<RankedTensorType>(logits.getType()).getRank() == 2)
         scores.rows = logits;
     } else if (auto unpack = logits.getDefiningOp<UnpackTokensOp>()) {
@@ -50,7 +50,7 @@ struct AddLoss : transformer::impl::AddLossPassBase<AddLoss> {
     ObjectiveAttr objective = forward ? objectiveOf(forward) : ObjectiveAttr();
     if (!forward || forward.isExternal() || !scoresOf(forward, objective).rows) {
       getOperation().emitError() << "has no @forward with an output \"logits\", "
-                                 << (objective && objective.getKind() == ObjectiveKind::Class
+                                 << (objective && labelsSequences(objective.getKind())
                                          ? "a row of scores for each sequence"
                                          : "a row of scores for each unmasked token");
       return signalPassFailure();
@@ -85,11 +85,27 @@ private:
   }
 
   /// Adds the input `labels`.
-  FailureOr<Value> addLabels(ImplicitLocOpBuilder &b, func::FuncOp loss, Scores &scores) {
-    auto named = [&](StringRef name) { return b.getNamedAttr(attr::name, b.getStringAttr(name)); };
-    SmallVector<NamedAttribute> ofLabels = {named("labels")};
-    Type type = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());
+  FailureOr<Value> addLabels(ImplicitLocOpBuilder &b, func::FuncOp loss, ObjectiveKind kind,
+                             Scores &scores) {
+    SmallVector<NamedAttribute> ofLabels = {named(b, "labels")};
+    unsigned index = loss.getNumArguments();
+    auto add = [&](Type type) -> FailureOr<Value> {
+      if (failed(loss.insertArgument(index, type, b.getDictionaryAttr(ofLabels), loss.getLoc())))
+        return failure();
+      return static_cast<Value>(loss.getArgument(index));
+    };
+    int64_t classes = widthOf(scores.rows);
+    SmallVector<int64_t> shape = {ShapedType::kDynamic};
     Attribute dims = b.getStrArrayAttr({"batch"});
+    if (labelsNumbers(kind)) {
+      if (classes > 1 || kind == ObjectiveKind::MultiLabel) {
+        shape.push_back(classes);
+        dims = b.getStrArrayAttr({"batch", ""});
+      }
+      ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
+      return add(RankedTensorType::get(shape, b.getF32Type()));
+    }
+    Type type = RankedTensorType::get(shape, b.getI64Type());
     if (scores.packed) { // labels have the mask's sizes
       type = scores.packed.getMask().getType();
       auto mask = dyn_cast<BlockArgument>(scores.packed.getMask());
@@ -97,23 +113,17 @@ private:
     }
     if (dims)
       ofLabels.push_back(b.getNamedAttr(attr::dims, dims));
-    int64_t classes = widthOf(scores.rows);
     ofLabels.push_back(b.getNamedAttr(attr::range, b.getDenseI64ArrayAttr({0, classes})));
     ofLabels.push_back(b.getNamedAttr(attr::ignored, b.getI64IntegerAttr(kIgnored)));
-    unsigned index = loss.getNumArguments();
-    if (failed(loss.insertArgument(index, type, b.getDictionaryAttr(ofLabels), loss.getLoc())))
-      return failure();
-    return static_cast<Value>(loss.getArgument(index));
+    return add(type);
   }
 
-  LogicalResult replaceResults(func::FuncOp loss, ObjectiveAttr objective) {
-    Scores scores = scoresOf(loss, objective);
-    Operation *end = loss.front().getTerminator();
-    ImplicitLocOpBuilder b(end->getLoc(), end);
-    FailureOr<Value> added = addLabels(b, loss, scores);
-    if (failed(added))
-      return failure();
-    Value labels = *added;
+  static NamedAttribute named(Builder &b, StringRef name) {
+    return b.getNamedAttr(attr::name, b.getStringAttr(name));
+  }
+
+  static Value crossEntropy(ImplicitLocOpBuilder &b, ObjectiveAttr objective, Scores &scores,
+                            Value labels) {
     if (objective.getKind() == ObjectiveKind::NextToken)
       labels = ShiftLabelsOp::create(b, labels.getType(), labels, kIgnored);
     if (scores.packed) {
@@ -123,16 +133,33 @@ private:
       labels = PackTokensOp::create(b, TypeRange(ids), sequences, labels, scores.packed.getMask())
                    .getPacked()[0];
     }
-    auto scalar = RankedTensorType::get({}, b.getF32Type());
     auto padding = objective.getPadding();
-    Value result =
-        CrossEntropyOp::create(b, scalar, scores.rows, labels, b.getI64IntegerAttr(kIgnored),
-                               padding ? b.getI64IntegerAttr(*padding) : IntegerAttr(),
-                               b.getF64FloatAttr(objective.getLabelSmoothing().convertToDouble()));
+    return CrossEntropyOp::create(
+        b, RankedTensorType::get({}, b.getF32Type()), scores.rows, labels,
+        b.getI64IntegerAttr(kIgnored), padding ? b.getI64IntegerAttr(*padding) : IntegerAttr(),
+        b.getF64FloatAttr(objective.getLabelSmoothing().convertToDouble()));
+  }
+
+  LogicalResult replaceResults(func::FuncOp loss, ObjectiveAttr objective) {
+    Scores scores = scoresOf(loss, objective);
+    ObjectiveKind kind = objective.getKind();
+    Operation *end = loss.front().getTerminator();
+    ImplicitLocOpBuilder b(end->getLoc(), end);
+    FailureOr<Value> labels = addLabels(b, loss, kind, scores);
+    if (failed(labels))
+      return failure();
+    auto scalar = RankedTensorType::get({}, b.getF32Type());
+    Value result;
+    if (labelsNumbers(kind))
+      result = ElementLossOp::create(
+          b, scalar,
+          kind == ObjectiveKind::Regression ? LossKind::Squared : LossKind::BinaryCrossEntropy,
+          scores.rows, *labels);
+    else
+      result = crossEntropy(b, objective, scores, *labels);
     llvm::BitVector all(loss.getNumResults(), true);
-    auto name = b.getNamedAttr(attr::name, b.getStringAttr("loss"));
     if (failed(loss.eraseResults(all)) ||
-        failed(loss.insertResult(0, scalar, b.getDictionaryAttr(name))))
+        failed(loss.insertResult(0, scalar, b.getDictionaryAttr(named(b, "loss")))))
       return failure();
     end->setOperands(result);
     return success();

@@ -30,6 +30,29 @@ LogicalResult CrossEntropyGradientOp::verify() {
   return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *classes});
 }
 
+/// Labels like x, or one for each of its rows.
+static LogicalResult verifyNumbers(Operation *op, Value x, Value labels) {
+  FailureOr<int64_t> width = verifyRows(op, "x", x);
+  if (failed(width))
+    return failure();
+  SmallVector<int64_t> shape = {kAny, *width};
+  shape.truncate(cast<ShapedType>(labels.getType()).getRank() == 1 && *width == 1 ? 1 : 2);
+  return verifyBuffer(op, "labels", labels, f32(op), shape);
+}
+
+LogicalResult ElementLossOp::verify() {
+  if (failed(verifyKernel(*this, 1)) || failed(verifyNumbers(*this, getX(), getLabels())))
+    return failure();
+  return verifyBuffer(*this, "the loss", getOuts()[0], f32(*this), {});
+}
+
+LogicalResult ElementLossGradientOp::verify() {
+  if (failed(verifyKernel(*this, 1)) || failed(verifyNumbers(*this, getX(), getLabels())) ||
+      failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
+    return failure();
+  return verifyRowsAndOut(*this, "x", getX(), getOuts()[0]);
+}
+
 LogicalResult SumRowsOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();

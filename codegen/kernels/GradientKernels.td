@@ -35,6 +35,21 @@ def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient"> {
   let assemblyFormat = "`ins` `(` $logits `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_ElementLossOp : Kernel_Op<"element_loss"> {
+  let summary = "mean of what each number adds to a loss";
+  let description = [{ins: x `[T, W]`, labels `[T, W]` or `[T]`; outs: the loss, a scalar.}];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs, Transformer_LossKindAttr:$kind);
+  let assemblyFormat = "$kind `ins` `(` $x `,` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_ElementLossGradientOp : Kernel_Op<"element_loss_gradient"> {
+  let summary = "backward of element_loss";
+  let description = [{ins: x `[T, W]`, labels `[T, W]` or `[T]`, dloss, a scalar; outs: dx `[T, W]`.}];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$labels, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs,
+                       Transformer_LossKindAttr:$kind);
+  let assemblyFormat = "$kind `ins` `(` $x `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_SumRowsOp : Kernel_Op<"sum_rows"> {
   let summary = "the sum of all rows, in their order";
   let description = [{ins: x `[T, W]` (rows may be strided); outs: `[W]`.}];
@@ -71,9 +86,12 @@ def Kernel_TokenGradientOp : Kernel_Op<"token_gradient"> {
 
 def Kernel_EmbeddingGradientOp : Kernel_Op<"embedding_gradient"> {
   let summary = "backward of embedding";
-  let description = [{ins: ids `[T]` i64, dy `[T, W]` (rows may be strided); outs: dtable `[V, W]`.}];
+  let description = [{
+    ins: ids `[T]` i64, dy `[T, W]` (rows may be strided); outs: dtable `[V, W]`, with
+    `onto` what is added to.
+  }];
   let arguments = (ins Kernel_Buffer:$ids, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs, F64Attr:$scale,
-                       OptionalAttr<I64Attr>:$padding_index);
+                       OptionalAttr<I64Attr>:$padding_index, UnitAttr:$onto);
   let assemblyFormat = "`ins` `(` $ids `,` $dy `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 

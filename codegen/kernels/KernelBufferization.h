@@ -16,13 +16,15 @@ LogicalResult bufferizeKernel(Operation *op, RewriterBase &rewriter,
 /// before it writes that row of an out.
 bool mayShareMemory(Operation *op, OpOperand *read, OpOperand *write);
 
+/// Whether a kernel reads its outs. Most fill them.
+bool addsToOuts(Operation *op);
+
 template <typename OpTy>
 struct KernelBufferization
     : bufferization::DstBufferizableOpInterfaceExternalModel<KernelBufferization<OpTy>, OpTy> {
-  /// Kernels fill their outs without reading them.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const bufferization::AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || addsToOuts(op);
   }
   bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *write,
                         const bufferization::AnalysisState &) const {

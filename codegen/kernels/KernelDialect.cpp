@@ -66,6 +66,11 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
   return success();
 }
 
+bool mlir::transformer::kernel::addsToOuts(Operation *op) {
+  auto gradient = dyn_cast<EmbeddingGradientOp>(op);
+  return gradient && gradient.getOnto();
+}
+
 bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {
   if (read->getOwner() != op || write->getOwner() != op)
     return false;

@@ -64,6 +64,30 @@ struct ConvertCrossEntropyGradient : OpConversionPattern<CrossEntropyGradientOp>
   }
 };
 
+struct ConvertElementLoss : OpConversionPattern<ElementLossOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ElementLossOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getLoss(), adaptor.getX());
+    rewriter.replaceOpWithNewOp<kernel::ElementLossOp>(op, TypeRange{out.getType()}, adaptor.getX(),
+                                                       adaptor.getLabels(), ValueRange{out},
+                                                       op.getKind());
+    return success();
+  }
+};
+
+struct ConvertElementLossGradient : OpConversionPattern<ElementLossGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ElementLossGradientOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDx(), adaptor.getX());
+    rewriter.replaceOpWithNewOp<kernel::ElementLossGradientOp>(
+        op, TypeRange{out.getType()}, adaptor.getX(), adaptor.getLabels(), adaptor.getDloss(),
+        ValueRange{out}, op.getKind());
+    return success();
+  }
+};
+
 /// A matrix product over the tokens.
 struct ConvertLinearWeightGradient : OpConversionPattern<LinearWeightGradientOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -117,10 +141,11 @@ struct ConvertEmbeddingGradient : OpConversionPattern<EmbeddingGradientOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(EmbeddingGradientOp op, OpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
-    Value out = emptyRows(rewriter, op.getLoc(), op.getDtable(), {});
+    Value onto = adaptor.getOnto();
+    Value out = onto ? onto : emptyRows(rewriter, op.getLoc(), op.getDtable(), {});
     rewriter.replaceOpWithNewOp<kernel::EmbeddingGradientOp>(
         op, TypeRange{out.getType()}, adaptor.getIds(), adaptor.getDy(), ValueRange{out},
-        op.getScaleAttr(), op.getPaddingIndexAttr());
+        op.getScaleAttr(), op.getPaddingIndexAttr(), onto ? rewriter.getUnitAttr() : UnitAttr());
     return success();
   }
 };
@@ -246,10 +271,10 @@ bool mlir::transformer::isConcatOfRows(Operation *op) {
 
 void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
-               ConvertLinearWeightGradient, ConvertSumRows,
-               ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
-               ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient,
-               ConvertDropout, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
-      converter, patterns.getContext());
+  patterns
+      .add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient, ConvertElementLoss,
+           ConvertElementLossGradient, ConvertLinearWeightGradient, ConvertSumRows,
+           ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
+           ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient, ConvertDropout,
+           ConvertAttentionGradient, ConvertSplat, ConvertConcat>(converter, patterns.getContext());
 }

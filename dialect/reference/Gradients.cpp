@@ -83,6 +83,31 @@ LogicalResult reference::evaluate(CrossEntropyGradientOp op, Frame &frame) {
   return success();
 }
 
+static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+LogicalResult reference::evaluate(ElementLossOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &labels = frame.tensor(op.getLabels());
+  bool squared = op.getKind() == LossKind::Squared;
+  double sum = 0;
+  for (auto [a, y] : llvm::zip_equal(x.reals(), labels.reals()))
+    sum +=
+        squared ? (a - y) * (a - y) : std::max(a, 0.0) - a * y + std::log1p(std::exp(-std::abs(a)));
+  double count = std::max<size_t>(x.reals().size(), 1);
+  frame.set(op.getLoss(), Tensor{{}, std::vector<double>{sum / count}});
+  return success();
+}
+
+LogicalResult reference::evaluate(ElementLossGradientOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX()), &labels = frame.tensor(op.getLabels());
+  bool squared = op.getKind() == LossKind::Squared;
+  Tensor result = Tensor::zeros(x.shape);
+  double share = frame.tensor(op.getDloss()).reals()[0] / x.reals().size();
+  for (auto [dx, a, y] : llvm::zip_equal(result.reals(), x.reals(), labels.reals()))
+    dx = share * (squared ? 2 * (a - y) : logistic(a) - y);
+  frame.set(op.getDx(), std::move(result));
+  return success();
+}
+
 LogicalResult reference::evaluate(LinearWeightGradientOp op, Frame &frame) {
   const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
   int64_t inputs = x.shape[1], outputs = dy.shape[1];
@@ -203,7 +228,7 @@ LogicalResult reference::evaluate(RmsNormGradientOp op, Frame &frame) {
 LogicalResult reference::evaluate(EmbeddingGradientOp op, Frame &frame) {
   const Tensor &ids = frame.tensor(op.getIds()), &dy = frame.tensor(op.getDy());
   auto type = cast<RankedTensorType>(op.getDtable().getType());
-  Tensor result = Tensor::zeros(type.getShape().vec());
+  Tensor result = op.getOnto() ? frame.tensor(op.getOnto()) : Tensor::zeros(type.getShape().vec());
   double scale = op.getScale().convertToDouble();
   for (int64_t t = 0; t < dy.shape[0]; ++t) {
     int64_t id = ids.integers()[t];

@@ -39,6 +39,8 @@ LogicalResult evaluate(WindowsOp op, Frame &frame);
 LogicalResult evaluate(ShiftLabelsOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyGradientOp op, Frame &frame);
+LogicalResult evaluate(ElementLossOp op, Frame &frame);
+LogicalResult evaluate(ElementLossGradientOp op, Frame &frame);
 LogicalResult evaluate(LinearWeightGradientOp op, Frame &frame);
 LogicalResult evaluate(SumRowsOp op, Frame &frame);
 LogicalResult evaluate(ActivationGradientOp op, Frame &frame);

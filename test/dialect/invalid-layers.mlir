@@ -149,3 +149,27 @@ func.func @f(%x: tensor<?x4xf32>, %r: tensor<?x3xf32>, %g: tensor<4xf32>) {
   %0 = transformer.residual_rms_norm %x, %r, %g norm<eps = 0.0> : (tensor<?x4xf32>, tensor<?x3xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<?x3xf32>, %y: tensor<?x2xf32>) {
+  // expected-error @below {{expected labels like x, 'tensor<?x3xf32>', found 'tensor<?x2xf32>'}}
+  %0 = transformer.element_loss squared %x, %y : tensor<?x3xf32>, tensor<?x2xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x3xf32>, %y: tensor<?xf32>, %d: tensor<f32>) {
+  // expected-error @below {{expected labels like x, 'tensor<?x3xf32>', found 'tensor<?xf32>'}}
+  %0 = transformer.element_loss_gradient squared %x, %y, %d : tensor<?x3xf32>, tensor<?xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%ids: tensor<?xi64>, %dy: tensor<?x4xf32>, %other: tensor<6x4xf32>) {
+  // expected-error @below {{expected an onto of the result's type, 'tensor<5x4xf32>', found 'tensor<6x4xf32>'}}
+  %0 = transformer.embedding_gradient %ids, %dy onto(%other) : tensor<?xi64>, tensor<?x4xf32>, tensor<6x4xf32> -> tensor<5x4xf32>
+  return
+}

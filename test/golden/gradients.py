@@ -3,7 +3,7 @@
 
 Each model's own loss for random labels, some of which do not count, and the gradient of each parameter; the
 interpreter evaluates the differentiated model in float64, so they agree but for what float32 files keep. What
-transformers gives is recorded for some cases (`gradients.safetensors`); with --live the installed one is asked,
+transformers gives is recorded for some cases (`gradients*.safetensors`); with --live the installed one is asked,
 with --record its answers are written.
 """
 
@@ -12,7 +12,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,17 @@ from safetensors.numpy import load_file, save_file
 
 HERE = Path(__file__).resolve().parent
 IGNORED = -100
+PROBLEMS = ("regression", "multi_label_classification")
 
 Arrays = dict[str, np.ndarray]
 
 
 def labels_for(config: dict, inputs: Arrays) -> np.ndarray:
-    """Random ones; a fourth of them, and those of padding, do not count."""
+    """Random ones; of tokens a fourth, and those of padding, do not count."""
+    if config.get("architectures", [""])[0].endswith("ForSequenceClassification"):
+        rows, classes, random = len(inputs["input_ids"]), len(config.get("id2label", "01")), np.random.default_rng(5)
+        numbers = config.get("problem_type") in ("regression", "multi_label_classification")
+        return random.random((rows, classes), np.float32) if numbers else random.integers(0, classes, rows)
     prefix = "decoder_" if "decoder_input_ids" in inputs else ""
     ids = inputs[f"{prefix}input_ids"]
     mask = inputs.get(f"{prefix}attention_mask", np.ones_like(ids))
@@ -51,15 +57,15 @@ def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
     tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
     arguments = {name: t.double() if t.is_floating_point() else t for name, t in tensors.items()}
     with exact():
-        loss = model(**arguments, labels=torch.from_numpy(labels)).loss
+        given = torch.from_numpy(labels)
+        loss = model(**arguments, labels=given.double() if given.is_floating_point() else given).loss
         loss.backward()
     trained = trained_names(model)
     found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}
     return {name: np.ascontiguousarray(t.detach().numpy(), np.float32) for name, t in {"loss": loss, **found}.items()}
 
 
-def expected_of(case: Path, inputs: Arrays, labels: np.ndarray, live: bool, record: bool) -> Arrays:
-    recorded = case / "gradients.safetensors"
+def expected_of(case: Path, inputs: Arrays, labels: np.ndarray, recorded: Path, live: bool, record: bool) -> Arrays:
     if not live and not record:
         return load_file(recorded)
     found = ask(case, inputs, labels)
@@ -68,8 +74,29 @@ def expected_of(case: Path, inputs: Arrays, labels: np.ndarray, live: bool, reco
     return found
 
 
-def check(tool: Path, case: Path, live: bool, record: bool) -> str:
-    """What the tool says; raises what it fails with."""
+@contextmanager
+def variant(case: Path, problem: str) -> Iterator[Path]:
+    """The case with another problem_type, if one is given."""
+    if not problem:
+        yield case
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        config = json.loads((case / "config.json").read_text())
+        (Path(scratch) / "config.json").write_text(json.dumps(config | {"problem_type": problem}))
+        for path in case.glob("*.safetensors"):
+            (Path(scratch) / path.name).symlink_to(path)
+        yield Path(scratch)
+
+
+def check(tool: Path, name: str, live: bool, record: bool) -> str:
+    """What the tool says of a golden case, or a case:problem_type; raises what it fails with."""
+    folder, _, problem = name.partition(":")
+    recorded = HERE / folder / f"gradients{'-' * bool(problem)}{problem}.safetensors"
+    with variant(HERE / folder, problem) as case:
+        return check_case(tool, case, recorded, live, record)
+
+
+def check_case(tool: Path, case: Path, recorded: Path, live: bool, record: bool) -> str:
     config = json.loads((case / "config.json").read_text())
     inputs = load_file(case / "inputs.safetensors")
     pad = config.get("pad_token_id")
@@ -79,7 +106,7 @@ def check(tool: Path, case: Path, live: bool, record: bool) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         given, expected = Path(scratch) / "inputs.safetensors", Path(scratch) / "expected.safetensors"
         save_file({**inputs, "labels": labels}, given)
-        save_file(expected_of(case, inputs, labels, live, record), expected)
+        save_file(expected_of(case, inputs, labels, recorded, live, record), expected)
         command = [tool, case, "--inputs", given, "--expected", expected]
         for recompute in ("layer", "none"):
             done = subprocess.run([*command, "--recompute", recompute], capture_output=True, text=True)
@@ -107,14 +134,18 @@ def main() -> int:
     parser.add_argument("--tool", type=Path, required=True, help="transformer-model-gradients")
     parser.add_argument("--live", action="store_true", help="ask the installed transformers")
     parser.add_argument("--record", action="store_true", help="ask it and write its answers")
-    parser.add_argument("cases", nargs="*", help="golden cases (default: those recorded; with --live all scores of tokens)")
+    parser.add_argument("cases", nargs="*", help="golden cases, or CASE:PROBLEM_TYPE (default: those recorded; with --live all whose loss there is)")
     options = parser.parse_args()
     asks = options.live or options.record
-    found = sorted(HERE.glob("*/config.json" if asks else "*/gradients.safetensors"))
-    names = [path.parent.name for path in found if not asks or path.parent.name.endswith(("-lm", "masked-lm"))]
+    if asks:
+        folders = [path.parent.name for path in sorted(HERE.glob("*/config.json"))]
+        names = [name for name in folders if name.endswith(("-lm", "masked-lm", "sequence-classification"))]
+        names += [f"bert-sequence-classification:{problem}" for problem in PROBLEMS]
+    else:
+        names = [":".join([path.parent.name, *path.stem.split("-")[1:]]) for path in sorted(HERE.glob("*/gradients*.safetensors"))]
     tool = options.tool.resolve()
     return run_cases(
-        "gradients", options.cases or names, lambda case: check(tool, case, options.live, options.record)
+        "gradients", options.cases or names, lambda case: check(tool, case.name, options.live, options.record)
     )
 
 

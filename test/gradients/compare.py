@@ -77,7 +77,7 @@ def compare_differences(tools: Tools, loss: Loss, folder: Path, recompute: str) 
     """The interpreter's gradients beside differences of the loss, both in float64, with the tool's own random weights."""
     text = loss.text
     for name, values in loss.inputs.items():
-        kind = f"tensor<{'x'.join(map(str, values.shape))}xi64>"
+        kind = f"tensor<{'x'.join(map(str, values.shape))}x{'f32' if values.dtype == np.float32 else 'i64'}>"
         text = text.replace(f'{{transformer.name = "{name}"', f'{{test.value = dense<{values.tolist()}> : {kind}, transformer.name = "{name}"')
     (folder / "differences.mlir").write_text(scaled(text))
     tools.run("transformer-check-gradients", folder / "differences.mlir", "--recompute", recompute, "--bound", OF_DIFFERENCES)

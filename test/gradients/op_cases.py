@@ -84,7 +84,9 @@ class Case:
         self.count += 1
         ids = f"%l{self.count}"
         self.lines.append(f"  {ids}, {ids}_of = transformer.pack_tokens({labels.name}) mask(%mask_{rows.side}) : ({GRID}), {GRID} -> {IDS}")
-        loss = self.emit(f"transformer.cross_entropy {rows.name}, {ids}{options} : {rows.type}, {IDS} -> {SCALAR}", SCALAR)
+        self.add_loss(self.emit(f"transformer.cross_entropy {rows.name}, {ids}{options} : {rows.type}, {IDS} -> {SCALAR}", SCALAR))
+
+    def add_loss(self, loss: Value) -> None:
         self.sum = self.emit(f"arith.addf {self.sum.name}, {loss.name} : {SCALAR}", SCALAR) if self.sum else loss
 
     def lose_by(self, rows: Value) -> None:
@@ -187,6 +189,21 @@ def cross_entropy(case: Case) -> None:
     next_ones = case.emit(f"transformer.shift_labels {case.labels('b', 5).name} : {GRID}", GRID)
     case.lose(case.rows("shifted", 5, "b"), next_ones)
     case.lose(case.rows("third", 5), case.labels("a", 5, 1.0), " {ignore_index = 3 : i64}")
+
+
+def element_loss(case: Case) -> None:
+    """Numbers near their labels and far away; one label a row may be a vector's."""
+    tokens = sum(case.lengths["a"])
+    for kind in ("squared", "binary_cross_entropy"):
+        for width in (1, 3, 17):
+            for shape in ((tokens, width), (tokens,)) if width == 1 else ((tokens, width),):
+                x, name = case.rows(f"{kind}_{width}_{len(shape)}", width), f"labels{len(case.inputs)}"
+                case.inputs[name] = case.random.random(shape, np.float32)
+                type = f"tensor<{'?x' * (len(shape) - 1)}{'?' if len(shape) == 1 else width}xf32>"
+                dims = f'"{name}"' + ', ""' * (len(shape) - 1)
+                case.arguments.append(f'%{name}: {type} {{transformer.name = "{name}", transformer.dims = [{dims}]}}')
+                text = f"transformer.element_loss {kind} {x.name}, %{name} : {x.type}, {type} -> {SCALAR}"
+                case.add_loss(case.emit(text, SCALAR))
 
 
 def weights(case: Case) -> None:
@@ -312,7 +329,7 @@ def relative_scores(case: Case) -> None:
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
     attention, attention_of_others, linear, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
-    dropout, cross_entropy, scaled_attention, first_token, last_token, windows, relative_scores)
+    dropout, cross_entropy, element_loss, scaled_attention, first_token, last_token, windows, relative_scores)
 
 # A difference knows of no padding_index.
 WITHOUT_DIFFERENCES = (embedding,)

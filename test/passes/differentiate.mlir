@@ -71,8 +71,7 @@ func.func private @layer(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: 
 // CHECK-SAME: tensor<11x8xf32> {transformer.name = "words.grad"}, tensor<8x8xf32> {transformer.name = "w0.grad"}, tensor<8x8xf32> {transformer.name = "w1.grad"})
 // CHECK: %[[D1:.*]]:2 = call @layer.backward
 // CHECK: %[[D0:.*]]:2 = call @layer.backward({{.*}}, %[[D1]]#0)
-// CHECK: %[[E:.*]] = transformer.embedding_gradient %{{.*}}, %[[D0]]#0
-// CHECK: %[[TIED:.*]] = arith.addf %{{.*}}, %[[E]]
+// CHECK: %[[TIED:.*]] = transformer.embedding_gradient %{{.*}}, %[[D0]]#0 onto(%{{.*}})
 // CHECK: return %{{.*}}, %[[TIED]], %[[D0]]#1, %[[D1]]#1
 func.func @loss(%ids: tensor<?x?xi64>, %labels: tensor<?xi64>) -> tensor<f32> {
   %words = transformer.get_parameter @words : tensor<11x8xf32>

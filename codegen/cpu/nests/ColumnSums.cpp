@@ -63,11 +63,12 @@ void transformer::emitNest(Emit &b, kernel::EmbeddingGradientOp op) {
   int64_t width = rowWidth(table), size = Emit::itemsPerTask(width);
   Value rows = b.dim(table, 0), tokens = b.dim(dy, 0);
   double scale = op.getScale().convertToDouble();
-  b.parallel(rowWork("embedding_gradient zeros", "rows", width, 1), rows, b.ceilDiv(rows, size),
-             [&](Value task) {
-               auto [lower, upper] = taskRange(b, task, size, rows);
-               b.forEach(lower, upper, 1, [&](Value row) { zeroRow(b, width, table, row); });
-             });
+  if (!op.getOnto())
+    b.parallel(rowWork("embedding_gradient zeros", "rows", width, 1), rows, b.ceilDiv(rows, size),
+               [&](Value task) {
+                 auto [lower, upper] = taskRange(b, task, size, rows);
+                 b.forEach(lower, upper, 1, [&](Value row) { zeroRow(b, width, table, row); });
+               });
   forEachColumns(b, rowWork("embedding_gradient", "tokens", width, 3), tokens, width,
                  [&](const ColumnBlock &block) {
                    b.forEach(b.index(0), tokens, 1, [&](Value token) {

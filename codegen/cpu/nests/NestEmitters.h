@@ -29,6 +29,8 @@ void emitNest(Emit &b, kernel::RotaryEmbeddingOp op);
 void emitNest(Emit &b, kernel::ShiftLabelsOp op);
 void emitNest(Emit &b, kernel::CrossEntropyOp op);
 void emitNest(Emit &b, kernel::CrossEntropyGradientOp op);
+void emitNest(Emit &b, kernel::ElementLossOp op);
+void emitNest(Emit &b, kernel::ElementLossGradientOp op);
 void emitNest(Emit &b, kernel::SumRowsOp op);
 void emitNest(Emit &b, kernel::SumSquaresOp op);
 void emitNest(Emit &b, kernel::NormGradientOp op);
