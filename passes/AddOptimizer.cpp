@@ -28,7 +28,7 @@ struct Trained {
 
 /// The scalars that a step takes behind its inputs.
 struct Scalars {
-  Value step, learningRate, beta1, beta2, epsilon, weightDecay, maxGradNorm;
+  Value step, learningRate, beta1, beta2, epsilon, weightDecay, vectorWeightDecay, maxGradNorm;
 };
 
 class StepBuilder {
@@ -98,10 +98,15 @@ private:
     auto add = [&](StringRef name, Type type) -> Value {
       return addArgument(RankedTensorType::get({}, type), named(attr::name, name));
     };
-    scalars = {add("step", b.getI64Type()),         add("learning_rate", b.getF64Type()),
-               add("beta1", b.getF64Type()),        add("beta2", b.getF64Type()),
-               add("epsilon", b.getF64Type()),      add("weight_decay", b.getF64Type()),
-               add("max_grad_norm", b.getF64Type())};
+    auto addNumber = [&](StringRef name) { return add(name, b.getF64Type()); };
+    scalars = {add("step", b.getI64Type()),
+               addNumber("learning_rate"),
+               addNumber("beta1"),
+               addNumber("beta2"),
+               addNumber("epsilon"),
+               addNumber("weight_decay"),
+               addNumber("vector_weight_decay"),
+               addNumber("max_grad_norm")};
   }
 
   /// What has a gradient is no longer read, but an argument.
@@ -182,6 +187,8 @@ private:
   }
 
   void update(Trained &trained, Value scale) {
+    Type type = trained.gradient.getType();
+    bool isVector = cast<RankedTensorType>(type).getRank() < 2;
     SmallVector<Value> operands = {trained.parameter,
                                    trained.moments[0],
                                    trained.moments[1],
@@ -192,8 +199,7 @@ private:
                                    scalars.beta1,
                                    scalars.beta2,
                                    scalars.epsilon,
-                                   scalars.weightDecay};
-    Type type = trained.gradient.getType();
+                                   isVector ? scalars.vectorWeightDecay : scalars.weightDecay};
     func::FuncOp callee = functionFor("adamw", type, [&](StringRef name) {
       SmallVector<Type> results(3, type);
       func::FuncOp made = create(name, ValueRange(operands).getTypes(), results);

@@ -394,7 +394,8 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
     gradient become state under their names, and so do what the optimizer keeps of
     each: `NAME.exp_avg` and `NAME.exp_avg_sq` of AdamW. Behind the inputs there are
     the scalars `step` (from 1), `learning_rate`, `beta1`, `beta2`, `epsilon`,
-    `weight_decay` and `max_grad_norm`; results are `loss`, `grad_norm` (before
+    `weight_decay`, `vector_weight_decay` (of parameters of one dimension: biases and
+    norms) and `max_grad_norm`; results are `loss`, `grad_norm` (before
     clipping) and the state.
 
     Parameters of one shape share a function for their update and one for their

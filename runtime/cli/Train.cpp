@@ -161,6 +161,10 @@ void addTrain(CLI::App &app, Session &session) {
   constexpr double most = 1e30, almostOne = 1 - 1e-12;
   number("--learning-rate", values.learningRate, "Learning rate", 0, most);
   number("--weight-decay", values.weightDecay, "Decay of all weights, times the rate", 0, most);
+  command
+      ->add_option("--vector-weight-decay", values.vectorWeightDecay,
+                   "That of biases and norms, all parameters of one dimension (default: the same)")
+      ->check(CLI::Range(0.0, most));
   number("--beta1", values.beta1, "Of the mean of gradients", 0, almostOne);
   number("--beta2", values.beta2, "Of the mean of their squares", 0, almostOne);
   number("--epsilon", values.epsilon, "Added to its root", 0, most);

@@ -40,6 +40,7 @@ template <typename T> Tensor scalar(DataType type, T value) {
 std::map<std::string, double> named(const Hyperparameters &values) {
   return {{"learning_rate", values.learningRate},
           {"weight_decay", values.weightDecay},
+          {"vector_weight_decay", values.vectorWeightDecay.value_or(values.weightDecay)},
           {"beta1", values.beta1},
           {"beta2", values.beta2},
           {"epsilon", values.epsilon},

@@ -11,6 +11,7 @@
 
 #include "runtime/execute/Program.h"
 
+#include <optional>
 #include <string>
 
 namespace transformer::runtime {
@@ -19,8 +20,9 @@ namespace transformer::runtime {
 /// which is that of transformers' Trainer.
 struct Hyperparameters {
   double learningRate = 5e-5, weightDecay = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double maxGradNorm = 1; // 0: gradients are not clipped
-  uint64_t seed = 0;      // of dropout
+  std::optional<double> vectorWeightDecay = {}; // of biases and norms; default: weightDecay
+  double maxGradNorm = 1;                       // 0: gradients are not clipped
+  uint64_t seed = 0;                            // of dropout
 };
 
 struct StepResult {

@@ -27,6 +27,7 @@ from safetensors.numpy import load_file, save_file
 
 STEPS, BATCHES, RATE, DECAY, CLIP = 100, 4, 2e-4, 0.01, 1.0
 SEEDS, WINDOWS = 5, 4  # of dropout; in which losses are averaged
+WITHOUT_VECTOR_DECAY = "bert-masked-lm"  # of biases and norms
 BITS_WITH_DROPOUT = "gpt2-lm"  # it drops embeddings, probabilities and what is added
 FACTOR, FLOOR = 3.0, 4 * 2.0**-23  # times the gap; of a value
 
@@ -43,6 +44,10 @@ def data_of(case: Path) -> Arrays:
     return data
 
 
+def vector_decay(case: Path) -> float:
+    return 0 if case.name == WITHOUT_VECTOR_DECAY else DECAY
+
+
 def curves(case: Path, data: Arrays, name: str, seed: int | None = None) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """PyTorch's losses, norms and last weights in a type, with dropout where there is a seed."""
     import torch
@@ -57,7 +62,8 @@ def curves(case: Path, data: Arrays, name: str, seed: int | None = None) -> tupl
     for name, p in model.named_parameters():
         p.requires_grad_(name in names)
     trained = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=RATE, weight_decay=DECAY)
+    vectors = {"params": [p for p in trained if p.ndim < 2], "weight_decay": vector_decay(case)}
+    optimizer = torch.optim.AdamW([{"params": [p for p in trained if p.ndim > 1]}, vectors], lr=RATE, weight_decay=DECAY)
     losses, norms = [], []
     for step in range(STEPS):
         tensors = {name: torch.from_numpy(value[step]) for name, value in data.items()}
@@ -111,6 +117,7 @@ class Runs:
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:
         log, save = self.folder / f"{name}.jsonl", self.folder / name
         data = ("--data", self.folder / "data.safetensors", "--learning-rate", RATE, "--weight-decay", DECAY)
+        data += ("--vector-weight-decay", vector_decay(self.case))
         self.execute(program, "train", "-w", self.case, *data, "--log", log, "--save", save, *options)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         return lines, (save / "model.safetensors").read_bytes()

@@ -12,6 +12,7 @@ transformer.parameter @w : tensor<4x8xf32>
 // CHECK-SAME: %[[RATE:[^:]*]]: tensor<f64> {transformer.name = "learning_rate"},
 // CHECK-SAME: tensor<f64> {transformer.name = "beta1"}, {{.*}}: tensor<f64> {transformer.name = "beta2"}
 // CHECK-SAME: tensor<f64> {transformer.name = "epsilon"}, {{.*}}: tensor<f64> {transformer.name = "weight_decay"}
+// CHECK-SAME: tensor<f64> {transformer.name = "vector_weight_decay"},
 // CHECK-SAME: %[[MOST:[^:]*]]: tensor<f64> {transformer.name = "max_grad_norm"},
 // CHECK-SAME: %[[W:[^:]*]]: tensor<4x8xf32> {transformer.state = "w"},
 // CHECK-SAME: %[[M:[^:]*]]: tensor<4x8xf32> {transformer.state = "w.exp_avg"},

@@ -10,8 +10,8 @@ const std::string loss = R"({"name": "loss", "dtype": "f32", "shape": []})";
 
 std::string description(bool evaluates) {
   std::string numbers;
-  for (const char *name :
-       {"learning_rate", "weight_decay", "beta1", "beta2", "epsilon", "max_grad_norm"})
+  for (const char *name : {"learning_rate", "weight_decay", "vector_weight_decay", "beta1", "beta2",
+                           "epsilon", "max_grad_norm"})
     numbers += formatted(R"(, {{"name": "{}", "dtype": "f64", "shape": []}})", name);
   std::string evaluate = R"(, {"name": "evaluate", "function": 1, "states": [0], "inputs": [)" +
                          labels + R"(], "outputs": [)" + loss + "]}";
@@ -32,9 +32,9 @@ float lossOf(const tr_tensor &labels, const tr_tensor &weights) {
 }
 
 void trainStep(const void *const *, const tr_tensor *io, void *) {
-  auto *w = static_cast<float *>(io[8].data);
-  *static_cast<float *>(io[9].data) = lossOf(io[0], io[8]);
-  *static_cast<float *>(io[10].data) = float(*static_cast<int64_t *>(io[1].data));
+  auto *w = static_cast<float *>(io[9].data);
+  *static_cast<float *>(io[10].data) = lossOf(io[0], io[9]);
+  *static_cast<float *>(io[11].data) = float(*static_cast<int64_t *>(io[1].data));
   for (int i = 0; i < 2; ++i)
     w[i] -= float(*static_cast<double *>(io[2].data));
 }
