@@ -48,112 +48,203 @@ static TransformerConfig readConfig(Config &config) {
   return result;
 }
 
-/// torch.nn.MultiheadAttention: `in_proj_weight` holds Q, K and V stacked. In
-/// cross-attention its first rows project x, the others the memory.
-static Value buildAttention(Body &body, Value x, Value sequences, StringRef name,
-                            const AttentionOptions &options) {
-  MLIRContext *context = body.builder.getContext();
-  int64_t width = widthOf(x);
-  InitAttr xavier = makeInit(context, InitKind::XavierUniform);
-  InitAttr zeros = makeInit(context, InitKind::Zeros);
-  Value weight = body.weight((name + ".in_proj_weight").str(), {3 * width, width}, xavier);
-  Value bias = body.weight((name + ".in_proj_bias").str(), {3 * width}, zeros);
-  constexpr WeightLayout layout = WeightLayout::OutIn;
-  SmallVector<Value> qkv;
-  if (options.memory) {
-    qkv.push_back(body.linear(x, body.slice(weight, 0, width, "query_weight"),
-                              body.slice(bias, 0, width, "query_bias"), layout, "query"));
-    Value merged = body.linear(options.memory, body.slice(weight, width, 2 * width, "kv_weight"),
-                               body.slice(bias, width, 2 * width, "kv_bias"), layout, "merged");
-    llvm::append_range(qkv, body.split(merged, 2, "kv"));
-  } else {
-    qkv = body.split(body.linear(x, weight, bias, layout, "merged"), 3, "qkv");
+namespace {
+
+/// Builds one model, an entry point at a time.
+class NnTransformerBuilder {
+public:
+  NnTransformerBuilder(Import &import, const TransformerConfig &config)
+      : config(config), import(import), model(import.model) {}
+
+  void build(EntryPoint point) {
+    model.dropout = {config.dropout, config.dropout, config.dropout};
+    DefaultAttr ones = model.missing(DefaultKind::Ones);
+    Side source, target;
+    if (point != EntryPoint::Step)
+      source = buildSide(model, {config.sourceVocab, config.positions, ones}, false);
+    if (point != EntryPoint::Encode)
+      target = buildSide(model, {config.targetVocab, config.positions, ones}, true);
+    DecoderEntry entry(import, /*step=*/point != EntryPoint::Forward, config.decoderLayers,
+                       config.width, /*hasSource=*/point == EntryPoint::Step);
+    Value memory;
+    if (point != EntryPoint::Step)
+      memory = buildEncoder(source);
+    if (point == EntryPoint::Encode)
+      return entry.encode(decoderLayers, memory, source.sequences, config.heads, config.init,
+                          [&](Body &layer, Value x) {
+                            SmallVector<Value> kv = projectMemory(layer, x);
+                            return std::pair(kv[0], kv[1]);
+                          });
+    Value hidden = buildDecoder(entry, target, memory, source.sequences);
+    entry.outputCaches();
+    buildOutput(hidden, target.sequences, point);
   }
-  Value attention =
-      body.attention(qkv, sequences, options, 1 / std::sqrt(double(width / options.heads)));
-  return body.linear(
-      attention, body.weight((name + ".out_proj.weight").str(), {width, width}, xavier),
-      body.weight((name + ".out_proj.bias").str(), {width}, zeros), layout, "out_proj");
-}
 
-/// x + f(norm(x)) or norm(x + f(x)).
-static Value buildSublayer(Body &body, const TransformerConfig &config, Value x, StringRef norm,
-                           llvm::function_ref<Value(Value)> f) {
-  if (config.normFirst)
-    return body.add(x, body.drop(f(body.layerNorm(x, norm, config.norm))), "residual");
-  return body.layerNorm(body.add(x, body.drop(f(x)), "residual"), norm, config.norm);
-}
+private:
+  Body &body() { return model.entry(); }
 
-static Layer makeLayer(ModelBuilder &model, const TransformerConfig &config, bool decoder) {
-  Type rows = model.entry().rows(config.width), sequences = model.sequencesType();
-  SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-  if (decoder)
-    arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
-  StringRef name = decoder ? "decoder_layer" : "encoder_layer";
-  return model.layer(name, arguments, config.init, [&](Body &body, ValueRange own) {
-    Value x = buildSublayer(body, config, own[0], "norm1", [&](Value x) {
-      return buildAttention(body, x, own[1], "self_attn", {config.heads, /*causal=*/decoder});
-    });
-    if (decoder)
-      x = buildSublayer(body, config, x, "norm2", [&](Value x) {
-        return buildAttention(body, x, own[1], "multihead_attn",
-                              {config.heads, /*causal=*/false, own[2], own[3]});
+  /// Embedding and positions of one side; `name` is "src" or "tgt".
+  Value embed(const Side &side, const std::string &name, int64_t vocabSize) {
+    Value words = body().embedding(side.ids, name + "_embed", vocabSize, config.width,
+                                   config.scaled ? std::sqrt(double(config.width)) : 1.0);
+    Value where = config.learned ? body().embedding(side.positions, name + "_pos_embed",
+                                                    config.positions, config.width)
+                                 : body().sinusoids(side.positions, config.width, config.positions);
+    return body().drop(body().add(words, where, "embeddings"));
+  }
+
+  Value buildEncoder(const Side &input) {
+    Value x = embed(input, "src", config.sourceVocab);
+    if (!encoderLayer.function)
+      encoderLayer = makeEncoderLayer();
+    for (int64_t i = 0; i < config.encoderLayers; ++i)
+      x = model.call(encoderLayer, "transformer.encoder.layers." + std::to_string(i),
+                     {x, input.sequences}, "memory");
+    return body().layerNorm(x, "transformer.encoder.norm", config.norm);
+  }
+
+  /// `memory` is null where the cache has the source.
+  Value buildDecoder(DecoderEntry &entry, const Side &input, Value memory, Value memorySequences) {
+    if (config.tied)
+      model.declare("tgt_embed.weight", headType(), body().init.embedding(model.getContext()),
+                    {"generator.weight"});
+    Value x = embed(input, "tgt", config.targetVocab);
+    Layer layer = makeDecoderLayer(entry, bool(memory));
+    SmallVector<Value> others = {input.sequences};
+    if (memory)
+      others.append({memory, memorySequences});
+    x = entry.callInTurn(layer, config.decoderLayers, decoderLayers, x, others);
+    return body().layerNorm(x, "transformer.decoder.norm", config.norm);
+  }
+
+  Layer makeEncoderLayer() {
+    return model.layer("encoder_layer",
+                       {{"x", body().rows(config.width)}, {"sequences", model.sequencesType()}},
+                       config.init, [&](Body &layer, ValueRange own) {
+                         Value x = sublayer(layer, own[0], "norm1", [&](Value y) {
+                           LayerCache none;
+                           return attendSelf(layer, y, own[1], /*causal=*/false, none);
+                         });
+                         return feedForward(layer, x, "norm2");
+                       });
+  }
+
+  Layer makeDecoderLayer(DecoderEntry &entry, bool hasMemory) {
+    Type rows = body().rows(config.width), sequences = model.sequencesType();
+    SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
+    if (hasMemory)
+      arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
+    auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
+      Value x = sublayer(layer, own[0], "norm1", [&](Value y) {
+        return attendSelf(layer, y, own[1], /*causal=*/true, cache);
       });
-    return buildSublayer(body, config, x, decoder ? "norm3" : "norm2", [&](Value x) {
-      return body.feedForward(config.activation, x, "linear1", "linear2", config.ffnWidth);
-    });
-  });
-}
+      x = sublayer(layer, x, "norm2", [&](Value y) {
+        SmallVector<Value> qkv = {projectQuery(layer, y)};
+        if (cache)
+          return projectOut(layer,
+                            cache.attendSource(layer, qkv[0], own[1], {config.heads}, scale()),
+                            crossBlock);
+        llvm::append_range(qkv, projectMemory(layer, own[2]));
+        AttentionOptions options = {config.heads, /*causal=*/false, own[2], own[3]};
+        return projectOut(layer, layer.attention(qkv, own[1], options, scale()), crossBlock);
+      });
+      return feedForward(layer, x, "norm3");
+    };
+    return entry.layer("decoder_layer", arguments, config.init, write);
+  }
 
-/// Embedding and positions of one side; `name` is "src" or "tgt".
-static Value buildEmbedding(Body &body, const TransformerConfig &config, const Side &side,
-                            const std::string &name, int64_t vocabSize) {
-  Value words = body.embedding(side.ids, name + "_embed", vocabSize, config.width,
-                               config.scaled ? std::sqrt(double(config.width)) : 1.0);
-  Value where = config.learned ? body.embedding(side.positions, name + "_pos_embed",
-                                                config.positions, config.width)
-                               : body.sinusoids(side.positions, config.width, config.positions);
-  return body.drop(body.add(words, where, "embeddings"));
-}
+  /// x + f(norm(x)) or norm(x + f(x)).
+  Value sublayer(Body &layer, Value x, StringRef norm, llvm::function_ref<Value(Value)> f) {
+    if (config.normFirst)
+      return layer.add(x, layer.drop(f(layer.layerNorm(x, norm, config.norm))), "residual");
+    return layer.layerNorm(layer.add(x, layer.drop(f(x)), "residual"), norm, config.norm);
+  }
+
+  Value feedForward(Body &layer, Value x, StringRef norm) {
+    return sublayer(layer, x, norm, [&](Value y) {
+      return layer.feedForward(config.activation, y, "linear1", "linear2", config.ffnWidth);
+    });
+  }
+
+  Value attendSelf(Body &layer, Value x, Value sequences, bool causal, LayerCache &cache) {
+    auto [weight, bias] = stacked(layer, selfBlock);
+    SmallVector<Value> qkv =
+        layer.split(layer.linear(x, weight, bias, WeightLayout::OutIn, "merged"), 3, "qkv");
+    return projectOut(layer, cache.attend(layer, qkv, sequences, {config.heads, causal}, scale()),
+                      selfBlock);
+  }
+
+  /// Of cross-attention's stacked rows the first project x, the others the memory.
+  Value projectQuery(Body &layer, Value x) {
+    auto [weight, bias] = stacked(layer, crossBlock);
+    return layer.linear(x, layer.slice(weight, 0, config.width, "query_weight"),
+                        layer.slice(bias, 0, config.width, "query_bias"), WeightLayout::OutIn,
+                        "query");
+  }
+
+  SmallVector<Value> projectMemory(Body &layer, Value memory) {
+    auto [weight, bias] = stacked(layer, crossBlock);
+    int64_t width = config.width;
+    Value merged =
+        layer.linear(memory, layer.slice(weight, width, 2 * width, "kv_weight"),
+                     layer.slice(bias, width, 2 * width, "kv_bias"), WeightLayout::OutIn, "merged");
+    return layer.split(merged, 2, "kv");
+  }
+
+  /// torch.nn.MultiheadAttention: `in_proj_weight` holds Q, K and V stacked.
+  std::pair<Value, Value> stacked(Body &layer, const std::string &block) {
+    Value weight =
+        layer.weight(block + ".in_proj_weight", {3 * config.width, config.width}, xavier());
+    return {weight, layer.weight(block + ".in_proj_bias", {3 * config.width}, zeros())};
+  }
+
+  Value projectOut(Body &layer, Value x, const std::string &block) {
+    Value weight = layer.weight(block + ".out_proj.weight", {config.width, config.width}, xavier());
+    return layer.linear(x, weight, layer.weight(block + ".out_proj.bias", {config.width}, zeros()),
+                        WeightLayout::OutIn, "out_proj");
+  }
+
+  InitAttr xavier() const { return makeInit(model.getContext(), InitKind::XavierUniform); }
+  InitAttr zeros() const { return makeInit(model.getContext(), InitKind::Zeros); }
+  double scale() const { return 1 / std::sqrt(double(config.width / config.heads)); }
+
+  RankedTensorType headType() {
+    return RankedTensorType::get({config.targetVocab, config.width}, body().builder.getF32Type());
+  }
+
+  void buildOutput(Value hidden, Value sequences, EntryPoint point) {
+    MLIRContext *context = model.getContext();
+    Value matrix = body().weight(config.tied ? "tgt_embed.weight" : "generator.weight",
+                                 headType().getShape(), body().init.linearWeight(context));
+    Value bias = body().weight("generator.bias", {config.targetVocab},
+                               body().init.linearBias(context, config.width));
+    auto logits = [&](Value rows) {
+      return body().linear(rows, matrix, bias, WeightLayout::OutIn, "logits");
+    };
+    if (point == EntryPoint::Step)
+      return model.output("logits", logits(body().lastToken(hidden, sequences)), {"batch"});
+    model.output("logits", body().unpack(logits(hidden), sequences, "logits"),
+                 {"batch", "decoder_sequence"});
+  }
+
+  const std::string decoderLayers = "transformer.decoder.layers";
+  const std::string selfBlock = "self_attn", crossBlock = "multihead_attn";
+
+  const TransformerConfig &config;
+  Import &import;
+  ModelBuilder &model;
+  Layer encoderLayer; // of `forward` and `encode`
+};
+
+} // namespace
 
 void transformer::buildNnTransformer(Import &import) {
   TransformerConfig config = readConfig(import.config);
   if (!import.config.ok())
     return;
-  ModelBuilder &model = import.model;
-  model.dropout = {config.dropout, config.dropout, config.dropout};
-  Body &body = model.entry();
-  DefaultAttr ones = model.missing(DefaultKind::Ones);
-  Side source = buildSide(model, {config.sourceVocab, config.positions, ones}, false);
-  Side target = buildSide(model, {config.targetVocab, config.positions, ones}, true);
-
-  Value memory = buildEmbedding(body, config, source, "src", config.sourceVocab);
-  Layer encoderLayer = makeLayer(model, config, /*decoder=*/false);
-  for (int64_t i = 0; i < config.encoderLayers; ++i)
-    memory = model.call(encoderLayer, "transformer.encoder.layers." + std::to_string(i),
-                        {memory, source.sequences}, "memory");
-  memory = body.layerNorm(memory, "transformer.encoder.norm", config.norm);
-
-  if (config.tied)
-    model.declare(
-        "tgt_embed.weight",
-        RankedTensorType::get({config.targetVocab, config.width}, body.builder.getF32Type()),
-        body.init.embedding(model.getContext()), {"generator.weight"});
-  Value hidden = buildEmbedding(body, config, target, "tgt", config.targetVocab);
-  Layer decoderLayer = makeLayer(model, config, /*decoder=*/true);
-  for (int64_t i = 0; i < config.decoderLayers; ++i)
-    hidden = model.call(decoderLayer, "transformer.decoder.layers." + std::to_string(i),
-                        {hidden, target.sequences, memory, source.sequences});
-  hidden = body.layerNorm(hidden, "transformer.decoder.norm", config.norm);
-
-  Value matrix =
-      body.weight(config.tied ? "tgt_embed.weight" : "generator.weight",
-                  {config.targetVocab, config.width}, body.init.linearWeight(model.getContext()));
-  Value bias = body.weight("generator.bias", {config.targetVocab},
-                           body.init.linearBias(model.getContext(), config.width));
-  Value logits = body.linear(hidden, matrix, bias, WeightLayout::OutIn, "logits");
-  model.output("logits", body.unpack(logits, target.sequences, "logits"),
-               {"batch", "decoder_sequence"});
-  model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::TargetToken,
-                                        config.padding, config.labelSmoothing));
+  NnTransformerBuilder builder(import, config);
+  buildEncoderDecoderEntries(import, [&](EntryPoint point) { builder.build(point); });
+  MLIRContext *context = import.model.getContext();
+  import.model.setObjective(ObjectiveAttr::get(context, ObjectiveKind::TargetToken, config.padding,
+                                               config.labelSmoothing));
 }

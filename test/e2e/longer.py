@@ -13,12 +13,16 @@ TOKENS = {
 }
 # How many positions the tables of the two sides have. Whisper's encoder always uses all.
 FIELDS = {"whisper": {"encoder": ("max_source_positions", 70), "decoder": ("max_target_positions", POSITIONS)}}
+NATIVE = ("transformer",)
 BOTH = dict.fromkeys(("encoder", "decoder"), ("max_position_embeddings", POSITIONS))
 
 
 def is_encoder_decoder(case: Path) -> bool:
     config = json.loads((case / "config.json").read_text())
-    return any(name.endswith(("ForConditionalGeneration", "MTModel")) for name in config.get("architectures", []))
+    if config["model_type"] in NATIVE:
+        return True
+    heads = ("ForConditionalGeneration", "MTModel")
+    return config["model_type"] == "transformer" or any(name.endswith(heads) for name in config.get("architectures", []))
 
 
 def longer(case: Path, folder: Path) -> Path:
@@ -29,8 +33,8 @@ def longer(case: Path, folder: Path) -> Path:
     tensors = load_file(case / "model.safetensors")
     sides = FIELDS.get(config["model_type"], BOTH)
     for name in sorted(tensors):
-        if name.endswith(".embed_positions.weight"):
-            field, count = sides[name.split(".")[-3]]
+        if name.endswith((".embed_positions.weight", "_pos_embed.weight")):
+            field, count = sides["decoder" if "decoder" in name else "encoder"]
             rows = random.normal(0, 0.6, (count - config.get(field, count), tensors[name].shape[1]))
             tensors[name] = np.concatenate([tensors[name], rows.astype(tensors[name].dtype)])
     config |= {field: count for field, count in sides.values() if field in config}

@@ -124,7 +124,8 @@ def problem(case: Path, program: Path, folder: Path) -> str | None:
     limit = config.get("max_position_embeddings") or config.get("n_positions") or 10**6
     limited = config["model_type"] in ("gpt2", "openai-gpt", "gptj", "opt")
     lengths = [min(n, limit) if limited else n for n in LENGTHS]
-    prompts = [random.integers(0, config["vocab_size"], n) for n in lengths]
+    vocabulary = config.get("tgt_vocab_size", config["vocab_size"])
+    prompts = [random.integers(0, vocabulary, n) for n in lengths]
     sources = make_sources(case, config, random)
     count, pages = len(prompts) + len(sources), -(-max(lengths) // PAGE)
     tables = random.permutation(count * pages).reshape(count, pages).astype(np.int64)
