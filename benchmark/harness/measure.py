@@ -36,6 +36,23 @@ def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def rounds_of(contestants: dict, prepare: Callable, options: Options, gaps: dict[str, str]) -> dict[str, list[float]]:
+    """The median of each round of each, who are prepared and then take turns; a failure becomes a gap."""
+    rounds: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(options.rounds + 1):
+        for name, contestant in contestants.items():
+            try:
+                if name in gaps:
+                    continue
+                if turn == 0:
+                    prepare(name, contestant)
+                else:
+                    rounds[name].append(contestant.median_ms(runs_of(options)))
+            except Failure as failure:
+                gaps[name] = str(failure)
+    return {name: ms for name, ms in rounds.items() if name not in gaps}
+
+
 def repeats(options: Options, seconds: float) -> int:
     return options.repeat or max(1, min(200, round(options.seconds / max(seconds, 1e-4))))
 
@@ -114,10 +131,18 @@ def measure_shape(contestants: dict, inputs: dict, options: Options) -> dict:
     return {"median_ms": median, "rounds_ms": rounds, "difference": difference, "gaps": gaps}
 
 
+def add_ratio(row: dict) -> None:
+    """How many times faster than the fastest peer we are."""
+    ours = row["median_ms"].get(Ours.name)
+    peers = {name: time for name, time in row["median_ms"].items() if name != Ours.name}
+    if ours and peers:
+        row["fastest_peer"] = min(peers, key=peers.get)
+        row["ratio"] = peers[row["fastest_peer"]] / ours
+
+
 def summarize(row: dict, encoder: Encoder, lengths: list[int], limits) -> None:
     """Adds our ratio to the fastest peer and the share of the machine's limit."""
     ours = row["median_ms"].get(Ours.name)
-    peers = {name: time for name, time in row["median_ms"].items() if name != Ours.name}
     flops = encoder.flops(lengths)
     row["limit_ms"] = limits.seconds(flops, encoder.weight_bytes()) * 1e3
     row["gflop"] = flops * 1e-9
@@ -125,9 +150,7 @@ def summarize(row: dict, encoder: Encoder, lengths: list[int], limits) -> None:
         row["share_of_limit"] = row["limit_ms"] / ours
         row["gflops"] = flops / (ours * 1e6)
         row["share_of_fma_peak"] = row["gflops"] / limits.fma_gflops
-    if ours and peers:
-        row["fastest_peer"] = min(peers, key=peers.get)
-        row["ratio"] = peers[row["fastest_peer"]] / ours
+    add_ratio(row)
 
 
 def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, options: Options) -> list[dict]:

@@ -99,6 +99,12 @@ class Peer:
     def median_ms(self, repeat: int) -> float:
         return float(np.median(self.ask(repeat=repeat)["times_ms"]))
 
+    def peak_mib(self) -> float:
+        """The largest resident memory that it has had."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+
     def close(self) -> None:
         self.process.kill()
         self.process.wait()

@@ -20,6 +20,10 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
+def ratio(row: dict) -> str:
+    return f"{row['ratio']:.2f}x {row['fastest_peer']}" if "ratio" in row else "–"
+
+
 def table(header: list[str], rows: list[list[str]]) -> str:
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -45,10 +49,9 @@ def model_table(rows: list[dict]) -> str:
     body = []
     for row in rows:
         times = [number(row["median_ms"].get(name)) for name in [*peers, Ours.name]]
-        ratio = f"{row['ratio']:.2f}x {row['fastest_peer']}" if "ratio" in row else "–"
         limit = [number(row["limit_ms"]), percent(row.get("share_of_limit"))]
         rate = [number(row.get("gflops")), percent(row.get("share_of_fma_peak"))]
-        body.append([f"{row['shape']} ({row['tokens']})", *times, ratio, *limit, *rate])
+        body.append([f"{row['shape']} ({row['tokens']})", *times, ratio(row), *limit, *rate])
     return table(header, body)
 
 
@@ -113,6 +116,38 @@ def generation_lines(run: dict) -> list[str]:
     return [*lines, *contestant_table("milliseconds", run["rows"], lambda row, name: number(row["ms"][name]))]
 
 
+def training_groups(trainings: list[dict]) -> list[tuple[str, list[dict]]]:
+    """All models side by side, named where others have shapes."""
+    workload = lambda row: f"{TITLES.get(row['model'], Path(row['model']).name)}, {row['shape']}"  # noqa: E731
+    return groups([row | {"model": "Training", "shape": workload(row)} for row in trainings])
+
+
+def training_lines(trainings: list[dict]) -> list[str]:
+    step = "A step is forward, backward, clipping and AdamW."
+    first = "From the start of a process to its end behind the first step, and the largest resident memory of some steps:"
+    lines = []
+    for name, rows in training_groups(trainings):
+        starts = [row | {"ms": row["first_ms"]} for row in rows]
+        cell = lambda row, name: f"{number(row['ms'][name] / 1e3)} s, {row['mib'][name]:.0f} MiB"  # noqa: E731
+        lines += ["", f"## {name}", "", step, "", training_table(rows), "", first, ""]
+        lines += contestant_table("workload", starts, cell)
+        worst = max((d for row in rows for d in row["difference"].values()), default=None)
+        if worst is not None:
+            lines += ["", f"Largest difference of a loss without dropout from ours: {worst:.1e} of it."]
+    return lines
+
+
+def training_table(rows: list[dict]) -> str:
+    peers = peers_of(rows)
+    body = []
+    for row in rows:
+        times = [number(row["median_ms"].get(name)) for name in [*peers, Ours.name]]
+        ours = row["median_ms"].get(Ours.name)
+        rate = f"{row['tokens'] / ours * 1e3:.0f}" if ours else "–"
+        body.append([f"{row['shape']} ({row['tokens']})", *times, ratio(row), rate])
+    return table(["workload (tokens)", *peers, Ours.name, "ratio to the fastest peer", "tokens/s"], body)
+
+
 def contestant_table(first: str, rows: list[dict], cell: Callable[[dict, str], str]) -> list[str]:
     """A column for each who took part in any row."""
     names = dict.fromkeys(name for row in rows for name in row["ms"])
@@ -147,6 +182,7 @@ def markdown(results: dict) -> str:
         lines += start_lines(start)
     for run in results["generations"]:
         lines += generation_lines(run)
+    lines += training_lines(results["trainings"])
     lines += op_lines(results["ops"])
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += ["", f"{results['date']}, commit {results['commit']}; {versions}. {results['rounds']} rounds."]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.checkpoints import checkpoint, model_cache
-from harness.measure import Options, contestants_of, note, runs_of
+from harness.measure import Options, contestants_of, note, rounds_of
 from harness.processes import Failure, Ours, Peer, compile_program, run_json
 
 
@@ -51,23 +51,6 @@ def makers(run: dict, threads: int, options: Options) -> dict:
     return {Ours.name: partial(OurTranslator, folder, cache, threads, options)} | peers
 
 
-def rounds_of(translators: dict, batch: dict, source: int, new: int, options: Options, gaps: dict[str, str]) -> dict[str, list[float]]:
-    """The median of each round of each, who take turns."""
-    rounds: dict[str, list[float]] = {name: [] for name in translators}
-    for turn in range(options.rounds + 1):
-        for name, translator in translators.items():
-            try:
-                if name in gaps:
-                    continue
-                if turn == 0:
-                    translator.prepare(batch, source, new)
-                else:
-                    rounds[name].append(translator.median_ms(runs_of(options)))
-            except Failure as failure:
-                gaps[name] = str(failure)
-    return {name: ms for name, ms in rounds.items() if name not in gaps}
-
-
 def measure_translation(run: dict, all_threads: list[int], options: Options) -> dict:
     """`run`: a run file with "translate": the source's tokens, the new ones, and the batches."""
     wanted = run["translate"]
@@ -79,7 +62,8 @@ def measure_translation(run: dict, all_threads: list[int], options: Options) -> 
         with contestants_of(makers(run, threads, options), title, missing) as translators:
             for name, batch in wanted["batches"].items():
                 gaps = dict(missing)
-                rounds = rounds_of(translators, batch, source, new, options, gaps)
+                prepare = lambda _, translator: translator.prepare(batch, source, new)  # noqa: E731
+                rounds = rounds_of(translators, prepare, options, gaps)
                 ms = {who: statistics.median(times) for who, times in rounds.items()}
                 shape = f"{name}, {source} tokens to {new}"
                 result["rows"].append({"shape": shape, "threads": threads, "ms": ms, "rounds_ms": rounds, "gaps": gaps})

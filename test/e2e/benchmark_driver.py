@@ -12,12 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from harness import GOLDEN, Outcome, Report, execute
 
 BENCHMARK = GOLDEN.parent.parent / "benchmark"
 DRIVER = BENCHMARK / "run"
 sys.path.append(str(BENCHMARK / "harness"))
 from isa import ISAS, system_compiler  # noqa: E402
+from shapes import make_batch  # noqa: E402
 
 OURS, MISSING = "transformer-mlir", "no-such-peer"
 MODEL = {"model": str(GOLDEN / "bert-long"), "peers": [MISSING]}
@@ -122,6 +124,44 @@ def check_translation(driver: Driver, report: Report) -> None:
     report.add("benchmark/translate: Markdown", expect("Text of marian-lm" in text, text))
 
 
+def check_training(driver: Driver, report: Report) -> None:
+    wanted = {  # the batch of each model, and its tokens
+        "gpt2-lm": ({"batch": 4, "length": 12}, 48),
+        "bart-lm": ({"batch": 3, "length": 7, "target": 5}, 36),
+        "bert-masked-lm": ({"lengths": [3, 14, 9, 1]}, 27),
+    }
+    for model, (shape, tokens) in wanted.items():
+        name = f"benchmark/train {model}"
+        run = {"model": str(GOLDEN / model), "train": {"tiny": shape}, "threads": [1], "peers": [MISSING]}
+        results, text = driver.results(run)
+        (row,) = results["trainings"]
+        figures = [row[figure][OURS] for figure in ("median_ms", "first_ms", "mib")]
+        report.add(name, expect(row["tokens"] == tokens and min(figures) > 0, f"{row}"))
+        report.add(f"{name}: loss", expect(1 < row["loss"][OURS] < 20, f"{row['loss']}"))
+        report.add(f"{name}: gap", expect("ModuleNotFoundError" in row["gaps"].get(MISSING, ""), f"{row['gaps']}"))
+        line = f"| {model}, tiny ({tokens}) |"
+        report.add(f"{name}: Markdown", expect("## Training, 1 thread" in text and line in text, f"no {line} in {text}"))
+
+
+def check_batches(report: Report) -> None:
+    """Labels: of every token, of masked ones alone, of targets behind the start token; none where there is padding."""
+    lengths = {"lengths": [20, 40]}
+    batch = make_batch(lengths, {"vocab_size": 90, "architectures": ["GPT2LMHeadModel"]})
+    real = np.arange(40) < np.array([[20], [40]])
+    good = (batch["labels"] == np.where(real, batch["input_ids"], -100)).all() and (batch["attention_mask"] == real).all()
+    report.add("benchmark/batch of a decoder", expect(good, f"{batch}"))
+    batch = make_batch(lengths, {"vocab_size": 90, "architectures": ["BertForMaskedLM"]})
+    learned = batch["labels"] != -100
+    good = learned.sum() == 9 and real[learned].all() and (batch["labels"][learned] >= 5).all()  # 15 % of 60
+    good = good and ((batch["input_ids"] == 4) == learned).all() and (batch["input_ids"][~real] == 0).all()
+    report.add("benchmark/batch of a masked language model", expect(good, f"{batch}"))
+    config = {"vocab_size": 90, "is_encoder_decoder": True, "decoder_start_token_id": 2}
+    batch = make_batch({"batch": 3, "length": 7, "target": 5}, config)
+    good = (batch["decoder_input_ids"][:, 0] == 2).all() and batch["labels"].shape == (3, 5) and "attention_mask" not in batch
+    good = good and (batch["decoder_input_ids"][:, 1:] == batch["labels"][:, :-1]).all()
+    report.add("benchmark/batch of an encoder-decoder", expect(good, f"{batch}"))
+
+
 def check_avx2_only(folder: Path, report: Report) -> None:
     """A library that asks for AVX-512 under avx2_only.c must hear that there is none, but AVX."""
     source, library = folder / "xcr0.c", folder / "libxcr0.so"
@@ -164,6 +204,8 @@ def main() -> int:
             check_start(driver, report)
             check_generation(driver, report)
             check_translation(driver, report)
+            check_training(driver, report)
+            check_batches(report)
             check_ops(driver, report)
             check_avx2_only(Path(folder), report)
             check_refusals(driver, report)

@@ -1,0 +1,40 @@
+"""PyTorch's usual step of training of transformers' own model: backward, clipping, fused AdamW."""
+
+import torch
+import transformers
+
+RATE, CLIP = 5e-5, 1.0  # as our program has them; the rest of AdamW is PyTorch's default in both
+
+
+def load(setup, compiled=lambda model: model):
+    """`compiled`: makes of the model what trains."""
+    torch.set_num_threads(setup.threads)
+    torch.set_num_interop_threads(1)
+    config = transformers.AutoConfig.from_pretrained(setup.checkpoint, attn_implementation="sdpa")
+    config.use_cache = False  # keys and values that only generation reads
+    plain = getattr(transformers, config.architectures[0]).from_pretrained(setup.checkpoint, config=config)
+    model = compiled(plain)
+    trained = [p for p in plain.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=RATE, fused=True)
+
+    def prepare(inputs):
+        """A step, or where `learns` is false the loss without dropout."""
+        learns = bool(inputs.pop("learns"))
+        tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
+        plain.train(learns)
+
+        @torch.inference_mode()
+        def evaluate():
+            return plain(**tensors).loss.item()
+
+        def step():
+            optimizer.zero_grad()
+            loss = model(**tensors).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trained, CLIP)
+            optimizer.step()
+            return loss.item()
+
+        return step if learns else evaluate
+
+    return prepare
