@@ -48,10 +48,7 @@ static std::array<std::string, 4> attentionNames(const std::string &block) {
 
 /// One layer, post-norm: a decoder's has cross-attention as its second block.
 static Layer makeLayer(ModelBuilder &model, const AnnotatedConfig &config, bool decoder) {
-  Type rows = model.entry().rows(config.width), sequences = model.sequencesType();
-  SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-  if (decoder)
-    arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
+  SmallVector<ModelBuilder::Argument> arguments = layerArguments(model, config.width, decoder);
   StringRef name = decoder ? "decoder_layer" : "encoder_layer";
   return model.layer(name, arguments, InitScheme{}, [&](Body &body, ValueRange own) {
     auto addNorm = [&](Value x, Value sublayer, StringRef norm) {

@@ -169,10 +169,6 @@ private:
   }
 
   Layer makeDecoderLayer(DecoderEntry &entry, bool hasMemory) {
-    Type rows = body().rows(config.width), sequences = model.sequencesType();
-    SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-    if (hasMemory)
-      arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
     auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
       AttentionOptions options = {config.decoder.heads, /*causal=*/true};
       Value x = sublayer(layer, own[0], "self_attn_layer_norm", [&](Value y) {
@@ -187,7 +183,8 @@ private:
       });
       return feedForward(layer, x, config.decoder);
     };
-    return entry.layer("decoder_layer", arguments, init, write);
+    return entry.layer("decoder_layer", layerArguments(model, config.width, hasMemory), init,
+                       write);
   }
 
   Value sublayer(Body &layer, Value x, StringRef norm, llvm::function_ref<Value(Value)> write) {

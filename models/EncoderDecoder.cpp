@@ -28,3 +28,12 @@ Side transformer::buildSide(ModelBuilder &model, const SideInputs &inputs, bool 
   SmallVector<Value> packed = model.pack({ids, positions}, mask, side);
   return {packed[0], packed[1], packed[2]};
 }
+
+SmallVector<ModelBuilder::Argument> transformer::layerArguments(ModelBuilder &model, int64_t width,
+                                                                bool hasMemory) {
+  Type rows = model.entry().rows(width), sequences = model.sequencesType();
+  SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
+  if (hasMemory)
+    arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
+  return arguments;
+}

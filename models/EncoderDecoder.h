@@ -38,6 +38,10 @@ struct SideInputs {
 /// `position_ids` (behind "decoder_" for the decoder) and packs them.
 Side buildSide(ModelBuilder &model, const SideInputs &inputs, bool decoder);
 
+/// What a decoder's layer takes: x and its sequences, and with `hasMemory` the encoder's.
+SmallVector<ModelBuilder::Argument> layerArguments(ModelBuilder &model, int64_t width,
+                                                   bool hasMemory);
+
 } // namespace mlir::transformer
 
 #endif // MODELS_ENCODERDECODER_H

@@ -130,10 +130,6 @@ private:
   }
 
   Layer makeDecoderLayer(DecoderEntry &entry, bool hasMemory) {
-    Type rows = body().rows(config.width), sequences = model.sequencesType();
-    SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-    if (hasMemory)
-      arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
     auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
       Value x = sublayer(layer, own[0], "norm1", [&](Value y) {
         return attendSelf(layer, y, own[1], /*causal=*/true, cache);
@@ -150,7 +146,8 @@ private:
       });
       return feedForward(layer, x, "norm3");
     };
-    return entry.layer("decoder_layer", arguments, config.init, write);
+    return entry.layer("decoder_layer", layerArguments(model, config.width, hasMemory), config.init,
+                       write);
   }
 
   /// x + f(norm(x)) or norm(x + f(x)).

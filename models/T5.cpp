@@ -167,11 +167,8 @@ private:
   }
 
   Layer makeDecoderLayer(DecoderEntry &entry, Type bias, bool hasMemory) {
-    Type rows = body().rows(config.width), sequences = model.sequencesType();
-    SmallVector<ModelBuilder::Argument> arguments = {
-        {"x", rows}, {"sequences", sequences}, {"position_bias", bias}};
-    if (hasMemory)
-      arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
+    SmallVector<ModelBuilder::Argument> arguments = layerArguments(model, config.width, hasMemory);
+    arguments.insert(arguments.begin() + 2, {"position_bias", bias}); // behind x and sequences
     auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
       AttentionOptions options = {config.heads, /*causal=*/true};
       options.positionBias = own[2];

@@ -150,10 +150,6 @@ private:
                                           config.targetPositions, config.width),
                          "embeddings");
     x = body().drop(x);
-    Type rows = body().rows(config.width), sequences = model.sequencesType();
-    SmallVector<ModelBuilder::Argument> arguments = {{"x", rows}, {"sequences", sequences}};
-    if (memory)
-      arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
     auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
       Value y = attend(layer, own[0], own[1], "self_attn", {config.decoder.heads, /*causal=*/true},
                        &cache);
@@ -165,7 +161,8 @@ private:
                    {config.decoder.heads, /*causal=*/false, own[2], own[3]});
       return feedForward(layer, y, config.decoder);
     };
-    Layer layer = entry.layer("decoder_layer", arguments, config.init, write);
+    Layer layer = entry.layer("decoder_layer", layerArguments(model, config.width, bool(memory)),
+                              config.init, write);
     SmallVector<Value> others = {input.sequences};
     if (memory)
       others.append({memory, memorySequences});

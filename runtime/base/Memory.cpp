@@ -61,7 +61,7 @@ AlignedBuffer::AlignedBuffer(size_t size) : bytes(size) {
     pointer = static_cast<char *>(std::aligned_alloc(bufferAlignment, alignUp(size ? size : 1)));
   } else if (size < SIZE_MAX / 2) {
     // One huge page more, so that the buffer can start at a multiple of a huge page. Its end is in
-    // small ones: rounded up, the moments of GPT-2's weights take 133 MB for nothing.
+    // small ones: rounded up, the buffers of a training step of GPT-2 take 186 MiB more.
     mapped = alignUp(size, pageSize()) + hugePage;
     void *map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map != MAP_FAILED) {

@@ -22,7 +22,7 @@ def is_encoder_decoder(case: Path) -> bool:
     if config["model_type"] in NATIVE:
         return True
     heads = ("ForConditionalGeneration", "MTModel")
-    return config["model_type"] == "transformer" or any(name.endswith(heads) for name in config.get("architectures", []))
+    return any(name.endswith(heads) for name in config.get("architectures", []))
 
 
 def longer(case: Path, folder: Path) -> Path:

@@ -17,11 +17,6 @@ public:
   bool isSquared() { return op.getKind() == LossKind::Squared; }
   int64_t width() { return rowWidth(op.getX()); }
   Value x(ValueRange at) { return load(op.getX(), at); }
-  Value load(Value buffer, ValueRange at) {
-    size_t rank = cast<MemRefType>(buffer.getType()).getRank();
-    Value v = b.load(buffer, at.take_front(rank)); // one label a row may be a vector's
-    return arith::ExtFOp::create(b, b.getF64Type(), v);
-  }
   Value label(ValueRange at) { return load(op.getLabels(), at); }
 
   /// How many there are, as f64.
@@ -30,16 +25,28 @@ public:
     return arith::SIToFPOp::create(b, b.getF64Type(), all);
   }
 
-  /// Calls visit(indexes, sum) for each in order, which returns the next sum.
-  Value fold(function_ref<Value(ValueRange at, Value sum)> visit) {
+  /// The sum of what `term` gives for each, in their order.
+  Value sum(function_ref<Value(ValueRange at)> term) {
     return b.loop(b.index(0), rows, 1, constant(0), [&](Value row, ValueRange sum) {
       return b.loop(b.index(0), b.index(width()), 1, sum, [&](Value column, ValueRange before) {
-        return Values{visit({row, column}, before[0])};
+        return Values{b.addf(before[0], term({row, column}))};
       });
     })[0];
   }
 
+  void forEach(function_ref<void(ValueRange at)> visit) {
+    b.forEach(b.index(0), rows, 1, [&](Value row) {
+      b.forEach(b.index(0), b.index(width()), 1, [&](Value column) { visit({row, column}); });
+    });
+  }
+
 private:
+  Value load(Value buffer, ValueRange at) {
+    size_t rank = cast<MemRefType>(buffer.getType()).getRank();
+    Value v = b.load(buffer, at.take_front(rank)); // one label a row may be a vector's
+    return arith::ExtFOp::create(b, b.getF64Type(), v);
+  }
+
   Emit &b;
   OpTy op;
   Value rows;
@@ -50,16 +57,16 @@ private:
 void transformer::emitNest(Emit &b, kernel::ElementLossOp op) {
   Numbers numbers(b, op);
   Value one = numbers.constant(1), none = numbers.constant(0);
-  Value sum = numbers.fold([&](ValueRange at, Value before) -> Value {
+  Value sum = numbers.sum([&](ValueRange at) -> Value {
     Value x = numbers.x(at), y = numbers.label(at);
     if (numbers.isSquared()) {
       Value difference = b.subf(x, y);
-      return b.addf(before, b.mulf(difference, difference));
+      return b.mulf(difference, difference);
     }
     Value small = math::ExpOp::create(b, arith::NegFOp::create(b, math::AbsFOp::create(b, x)));
     Value rest = math::LogOp::create(b, b.addf(one, small));
     Value most = arith::MaximumFOp::create(b, x, none);
-    return b.addf(before, b.addf(b.subf(most, b.mulf(x, y)), rest));
+    return b.addf(b.subf(most, b.mulf(x, y)), rest);
   });
   Value count = arith::MaximumFOp::create(b, numbers.count(), one);
   b.store(arith::TruncFOp::create(b, b.getF32Type(), b.divf(sum, count)), op.getOuts()[0], {});
@@ -69,7 +76,7 @@ void transformer::emitNest(Emit &b, kernel::ElementLossGradientOp op) {
   Numbers numbers(b, op);
   Value dloss = arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getDloss(), {}));
   Value share = b.divf(dloss, numbers.count()), one = numbers.constant(1);
-  numbers.fold([&](ValueRange at, Value nothing) {
+  numbers.forEach([&](ValueRange at) {
     Value x = numbers.x(at), y = numbers.label(at), slope;
     if (numbers.isSquared()) {
       slope = b.mulf(numbers.constant(2), b.subf(x, y));
@@ -79,6 +86,5 @@ void transformer::emitNest(Emit &b, kernel::ElementLossGradientOp op) {
     }
     Value dx = arith::TruncFOp::create(b, b.getF32Type(), b.mulf(share, slope));
     b.store(dx, op.getOuts()[0], at);
-    return nothing;
   });
 }
