@@ -46,15 +46,21 @@ void transformer::emitNest(Emit &b, kernel::SumRowsOp op) {
   int64_t width = rowWidth(x);
   forEachColumns(
       b, rowWork("sum_rows", "tokens", width, 1), rows, width, [&](const ColumnBlock &block) {
-        Values zeros(block.vectors, b.splat(0));
+        // In f64: the gradient of a key's bias is 0 but for rounding, which AdamW makes steps of.
+        auto wide = VectorType::get({b.lanes()}, b.getF64Type());
+        Values zeros(block.vectors, arith::ConstantOp::create(b, b.getZeroAttr(wide)));
         Values sums = b.loop(b.index(0), rows, 1, zeros, [&](Value row, ValueRange before) {
           Values next;
-          for (auto [i, sum] : llvm::enumerate(before))
-            next.push_back(b.addf(sum, b.loadVector(x, {row, block.column(i)}, block.lanes(i))));
+          for (auto [i, sum] : llvm::enumerate(before)) {
+            Value v = b.loadVector(x, {row, block.column(i)}, block.lanes(i));
+            next.push_back(b.addf(sum, arith::ExtFOp::create(b, wide, v)));
+          }
           return next;
         });
-        for (auto [i, sum] : llvm::enumerate(sums))
-          b.storeVector(sum, result, block.column(i), block.lanes(i));
+        for (auto [i, sum] : llvm::enumerate(sums)) {
+          Value rounded = arith::TruncFOp::create(b, b.vectorType(), sum);
+          b.storeVector(rounded, result, block.column(i), block.lanes(i));
+        }
       });
 }
 
