@@ -16,8 +16,8 @@ def Transformer_ParameterOp : Transformer_Op<"parameter", [Symbol]> {
     Declares a parameter under the checkpoint's own name, so that a module binds
     to an unmodified safetensors file and a trained one is written back under
     the same names. `aliases` are other names that checkpoints of the family use
-    (a missing base-model prefix, `gamma` for `weight`), tried in order. A `buffer`
-    belongs to the checkpoint, but is not trained: it has no gradient.
+    (a missing base-model prefix, `gamma` for `weight`), tried in order. A `frozen`
+    one belongs to the checkpoint, but is not trained: it has no gradient.
 
     Shapes: static, float32 in the module (a file may hold F32, F16 or BF16).
     Error: a dynamic shape, a size of 0, an element type other than f32, an empty name.
@@ -31,8 +31,8 @@ def Transformer_ParameterOp : Transformer_Op<"parameter", [Symbol]> {
                        TypeAttrOf<Transformer_Weight>:$type,
                        OptionalAttr<Transformer_InitAttr>:$init,
                        OptionalAttr<StrArrayAttr>:$aliases,
-                       UnitAttr:$buffer);
-  let assemblyFormat = "(`buffer` $buffer^)? $sym_name `:` $type (`init` `(` $init^ `)`)? (`aliases` $aliases^)? attr-dict";
+                       UnitAttr:$frozen);
+  let assemblyFormat = "(`frozen` $frozen^)? $sym_name `:` $type (`init` `(` $init^ `)`)? (`aliases` $aliases^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -142,6 +142,62 @@ LogicalResult ObjectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
+Attribute LoraAttr::parse(AsmParser &parser, Type) {
+  SMLoc location = parser.getCurrentLocation();
+  int64_t rank = 0;
+  double alpha = 0, dropout = 0;
+  SmallVector<StringAttr> targets;
+  if (parseNamed(parser, [&](StringRef name) -> ParseResult {
+        if (name == "rank")
+          return failure(parser.parseEqual() || parser.parseInteger(rank));
+        if (name == "alpha")
+          return failure(parser.parseEqual() || parser.parseFloat(alpha));
+        if (name == "dropout")
+          return failure(parser.parseEqual() || parser.parseFloat(dropout));
+        if (name != "targets")
+          return unknownName(parser, name, "rank, alpha, dropout, targets");
+        return failure(parser.parseEqual() ||
+                       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+                         return parser.parseAttribute(targets.emplace_back());
+                       }));
+      }))
+    return {};
+  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), rank, alpha,
+                    dropout, ArrayRef<StringAttr>(targets));
+}
+
+void LoraAttr::print(AsmPrinter &printer) const {
+  printer << "<rank = " << getRank() << ", alpha = ";
+  printer.printFloat(getAlpha());
+  if (!getDropout().isZero()) {
+    printer << ", dropout = ";
+    printer.printFloat(getDropout());
+  }
+  printer << ", targets = [";
+  llvm::interleaveComma(getTargets(), printer);
+  printer << "]>";
+}
+
+LogicalResult LoraAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rank,
+                               APFloat alpha, APFloat dropout, ArrayRef<StringAttr> targets) {
+  if (rank < 1)
+    return emitError() << "expected a rank of 1 or more, found " << rank;
+  if (!alpha.isFinite() || !(alpha.convertToDouble() > 0))
+    return emitError() << "expected an alpha above 0, found " << alpha.convertToDouble();
+  if (targets.empty() || llvm::any_of(targets, [](StringAttr target) { return target.empty(); }))
+    return emitError() << "expected names of modules as targets";
+  return verifyDropout(emitError, dropout);
+}
+
+bool LoraAttr::adapts(StringRef parameter) const {
+  if (!parameter.consume_back(".weight"))
+    return false;
+  return llvm::any_of(getTargets(), [&](StringAttr target) {
+    StringRef module = parameter;
+    return module.consume_back(target.getValue()) && (module.empty() || module.ends_with("."));
+  });
+}
+
 LogicalResult mlir::transformer::verifyDropout(function_ref<InFlightDiagnostic()> emitError,
                                                const APFloat &rate) {
   double value = rate.convertToDouble();

@@ -121,6 +121,33 @@ def Transformer_ObjectiveAttr : AttrDef<Transformer_Dialect, "Objective"> {
   let genVerifyDecl = 1;
 }
 
+def Transformer_LoraAttr : AttrDef<Transformer_Dialect, "Lora"> {
+  let mnemonic = "lora";
+  let summary = "low-rank adapters of linear layers";
+  let description = [{
+    `#transformer.lora<rank = 8, alpha = 16.0, targets = ["q_proj", "v_proj"]>`, as
+    `transformer.lora` of a module: the weight W of each linear layer whose module, the
+    weight's name without `.weight`, is a target or ends in `.` and one, stands for
+    `W + alpha / rank * B A` with A `[rank, in]` and B `[out, rank]`. `dropout` is the rate
+    at which the input of A is dropped in training.
+    Error: a rank below 1, an alpha that is not above 0, a dropout outside [0, 1), no target.
+    Source: Hu et al. 2021 (LoRA: Low-Rank Adaptation of Large Language Models); names as in PEFT.
+  }];
+  let parameters = (ins "int64_t":$rank, APFloatParameter<"f64">:$alpha, APFloatParameter<"a rate, f64">:$dropout,
+                        ArrayRefParameter<"::mlir::StringAttr">:$targets);
+  let builders = [AttrBuilder<(ins "int64_t":$rank, "double":$alpha, "double":$dropout,
+                                   "::llvm::ArrayRef<::mlir::StringAttr>":$targets), [{
+    return $_get($_ctxt, rank, ::llvm::APFloat(alpha), ::llvm::APFloat(dropout), targets);
+  }]>];
+  let skipDefaultBuilders = 1;
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether a parameter of that name is a target's weight.
+    bool adapts(::llvm::StringRef parameter) const;
+  }];
+}
+
 def Transformer_DefaultKind : Transformer_Enum<"DefaultKind", "how a missing input is made", [
   I32EnumAttrCase<"Ones", 0, "ones">,
   I32EnumAttrCase<"Zeros", 1, "zeros">,

@@ -107,7 +107,7 @@ private:
                                                      double(config.width) / 2)
                                           : init.embedding(model.getContext());
     if (config.sinusoids)
-      model.declareBuffer(base + name, shape, embedding);
+      model.declareFrozen(base + name, shape, embedding);
     Value table = body().weight(base + name, shape, embedding);
     if (config.offset)
       table = body().slice(table, config.offset, config.positions, "positions");
@@ -239,7 +239,7 @@ private:
     if (!import.checkpoint.lacks("final_logits_bias")) { // older files do not hold it
       SmallVector<int64_t> shape = {1, rowsOf(table)};
       InitAttr zeros = makeInit(model.getContext(), InitKind::Zeros);
-      model.declareBuffer("final_logits_bias", shape, zeros);
+      model.declareFrozen("final_logits_bias", shape, zeros);
       Value row = body().weight("final_logits_bias", shape, zeros);
       SmallVector<ReassociationIndices> all = {{0, 1}};
       bias = tensor::CollapseShapeOp::create(body().builder, body().named("final_logits_bias"), row,

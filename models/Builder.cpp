@@ -69,10 +69,10 @@ void ModelBuilder::declare(StringRef name, RankedTensorType type, InitAttr init,
                       list.empty() ? ArrayAttr() : builder.getStrArrayAttr(list));
 }
 
-void ModelBuilder::declareBuffer(StringRef name, ArrayRef<int64_t> shape, InitAttr init) {
+void ModelBuilder::declareFrozen(StringRef name, ArrayRef<int64_t> shape, InitAttr init) {
   declare(name, RankedTensorType::get(shape, Float32Type::get(context)), init);
   Operation *parameter = SymbolTable::lookupSymbolIn(firstFunction->getParentOp(), name);
-  cast<ParameterOp>(parameter).setBuffer(true);
+  cast<ParameterOp>(parameter).setFrozen(true);
 }
 
 Value ModelBuilder::readParameter(StringRef name, RankedTensorType type, InitAttr init) {

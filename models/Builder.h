@@ -111,7 +111,7 @@ public:
   void declare(llvm::StringRef name, RankedTensorType type, InitAttr init,
                ArrayRef<std::string> otherNames = {});
   /// Declares one that is not trained.
-  void declareBuffer(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, InitAttr init);
+  void declareFrozen(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, InitAttr init);
 
   /// What the model is trained for.
   void setObjective(ObjectiveAttr objective) {

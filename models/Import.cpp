@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/OperationSupport.h"
+#include "models/Adapter.h"
 #include "models/Family.h"
 #include "models/Registry.h"
 #include "llvm/Support/FileSystem.h"
@@ -30,8 +31,27 @@ static std::string configPath(StringRef path) {
   return file.str().str();
 }
 
+/// The model that is adapted, which knows its adapters.
+static FailureOr<OwningOpRef<ModuleOp>> importAdapter(StringRef path, MLIRContext &context,
+                                                      std::string &error) {
+  context.loadDialect<TransformerDialect>();
+  std::optional<AdapterConfig> adapter = loadAdapter(path, context, error);
+  if (!adapter)
+    return failure();
+  if (isAdapter(adapter->base)) {
+    error = (path + ": adapts a folder that is an adapter itself, " + adapter->base).str();
+    return failure();
+  }
+  auto module = importModel(adapter->base, context, error);
+  if (succeeded(module))
+    (**module)->setAttr(attr::lora, adapter->lora);
+  return module;
+}
+
 FailureOr<OwningOpRef<ModuleOp>> transformer::importModel(StringRef path, MLIRContext &context,
                                                           std::string &error) {
+  if (isAdapter(path))
+    return importAdapter(path, context, error);
   std::optional<Config> config = Config::load(configPath(path), error);
   if (!config)
     return failure();

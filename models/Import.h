@@ -10,7 +10,8 @@
 namespace mlir::transformer {
 
 /// Makes the module of a checkpoint directory (config.json and, if there, the
-/// header of model.safetensors) or of a config.json: parameters under the
+/// header of model.safetensors), of a config.json, or of the folder of an adapter as
+/// PEFT writes it (adapter_config.json): parameters under the
 /// checkpoint's names, a private function for each kind of layer, and the entry
 /// point `forward` with Hugging Face's input and output names.
 ///

@@ -117,7 +117,7 @@ private:
     auto type = RankedTensorType::get({ShapedType::kDynamic}, b.getI64Type());
     Value columns = TokenColumnsOp::create(b, body().named("columns"), type, tokens);
     std::string table = base + "encoder.embed_positions";
-    model.declareBuffer(table + ".weight", {config.sourcePositions, config.width},
+    model.declareFrozen(table + ".weight", {config.sourcePositions, config.width},
                         makeInit(model.getContext(), InitKind::Sinusoids,
                                  std::max(double(config.width) / 2 - 1, 1.0)));
     Value places = body().embedding(columns, table, config.sourcePositions, config.width);

@@ -72,12 +72,15 @@ public:
     gradients.add(b, end->getOperand(0),
                   arith::ConstantOp::create(
                       b, DenseElementsAttr::get(scalar, Attribute(b.getF32FloatAttr(1)))));
-    if (failed(buildBackward(b, both.front(), gradients)))
+    DenseSet<Value> active; // what has a gradient if the loss depends on it
+    for (auto [name, value] : parameters)
+      if (!isFrozen(name))
+        active.insert(value);
+    if (failed(buildBackward(b, both.front(), active, gradients)))
       return failure();
     for (auto [name, value] : parameters) {
-      Value gradient = gradients.of(value);
-      auto declaration = symbols.lookup<ParameterOp>(name);
-      if (!gradient || (declaration && declaration.getBuffer()))
+      Value gradient = active.contains(value) ? gradients.of(value) : Value();
+      if (!gradient)
         continue;
       auto named = b.getNamedAttr(attr::name, b.getStringAttr(name + ".grad"));
       if (failed(both.insertResult(both.getNumResults(), gradient.getType(),
@@ -86,27 +89,38 @@ public:
       end->insertOperands(end->getNumOperands(), gradient);
     }
     if (end->getNumOperands() == 1)
-      return loss.emitError() << "depends on no parameter";
+      return loss.emitError() << "depends on no parameter that is trained";
     return success();
   }
 
 private:
-  /// Goes through the ops that `block` has before `b`'s place, from the last to the first.
-  LogicalResult buildBackward(ImplicitLocOpBuilder &b, Block &block, Gradients &gradients) {
+  bool isFrozen(StringRef parameter) const {
+    auto declaration = symbols.lookup<ParameterOp>(parameter);
+    return declaration && declaration.getFrozen();
+  }
+
+  /// Goes through the ops that `block` has before `b`'s place, from the last to the first, for the
+  /// gradients of what depends on `active` values, to which those that do are added.
+  LogicalResult buildBackward(ImplicitLocOpBuilder &b, Block &block, DenseSet<Value> &active,
+                              Gradients &gradients) {
     auto forward = llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
-    DenseSet<Value> active = activeValues(block);
+    auto isActive = [&](Value value) { return active.contains(value); };
+    for (Operation *op : forward)
+      if (llvm::any_of(op->getOperands(), isActive))
+        active.insert(op->result_begin(), op->result_end());
     for (Operation *op : llvm::reverse(forward)) {
       auto ofResults =
           llvm::map_to_vector(op->getResults(), [&](Value value) { return gradients.of(value); });
       if (llvm::none_of(ofResults, [](Value value) { return !!value; }) ||
-          llvm::none_of(op->getOperands(), [&](Value value) { return active.contains(value); }))
+          llvm::none_of(op->getOperands(), isActive))
         continue; // of what it depends on nothing has a gradient
       b.setLoc(op->getLoc());
       SmallVector<Value> operands(op->getOperands()), ofOperands(operands.size());
-      if (failed(buildGradients(b, op, ofResults, ofOperands)))
+      if (failed(buildGradients(b, op, active, ofResults, ofOperands)))
         return failure();
       for (auto [operand, gradient] : llvm::zip_equal(operands, ofOperands))
-        gradients.add(b, operand, gradient);
+        if (isActive(operand))
+          gradients.add(b, operand, gradient);
     }
     for (Operation *op : forward)
       if (replaced.erase(op))
@@ -114,30 +128,19 @@ private:
     return success();
   }
 
-  /// What depends on a parameter, or in a layer on an argument, which may.
-  static DenseSet<Value> activeValues(Block &block) {
-    DenseSet<Value> active;
-    if (!block.getParentOp()->hasAttr(attr::entry))
-      active.insert(block.args_begin(), block.args_end());
-    for (Operation &op : block)
-      if (isa<GetParameterOp>(op) ||
-          llvm::any_of(op.getOperands(), [&](Value value) { return active.contains(value); }))
-        active.insert(op.result_begin(), op.result_end());
-    return active;
-  }
-
-  LogicalResult buildGradients(ImplicitLocOpBuilder &b, Operation *op, ValueRange ofResults,
+  LogicalResult buildGradients(ImplicitLocOpBuilder &b, Operation *op,
+                               const DenseSet<Value> &active, ValueRange ofResults,
                                MutableArrayRef<Value> ofOperands) {
     if (auto call = dyn_cast<func::CallOp>(op))
-      return ofCall(b, call, ofResults, ofOperands);
+      return ofCall(b, call, active, ofResults, ofOperands);
     if (auto differentiable = dyn_cast<DifferentiateOpInterface>(op))
       return differentiable.buildGradients(b, ofResults, ofOperands);
     return op->emitOpError() << "has no backward, and the loss depends on it";
   }
 
-  LogicalResult ofCall(ImplicitLocOpBuilder &b, func::CallOp call, ValueRange ofResults,
-                       MutableArrayRef<Value> ofOperands) {
-    FailureOr<Backward *> backward = backwardOf(call, ofResults);
+  LogicalResult ofCall(ImplicitLocOpBuilder &b, func::CallOp call, const DenseSet<Value> &active,
+                       ValueRange ofResults, MutableArrayRef<Value> ofOperands) {
+    FailureOr<Backward *> backward = backwardOf(call, active, ofResults);
     if (failed(backward))
       return failure();
     SmallVector<Value> operands(call.getOperands());
@@ -158,11 +161,15 @@ private:
     return success();
   }
 
-  /// Made at a layer's first call, for those of its results that the loss depends on.
-  FailureOr<Backward *> backwardOf(func::CallOp call, ValueRange ofResults) {
+  /// Made at a layer's first call, for those of its results that the loss depends on, and those of
+  /// its arguments that have gradients.
+  FailureOr<Backward *> backwardOf(func::CallOp call, const DenseSet<Value> &active,
+                                   ValueRange ofResults) {
     std::string key = call.getCallee().str();
     for (Value gradient : ofResults)
       key += gradient ? '1' : '0';
+    for (Value operand : call.getOperands())
+      key += active.contains(operand) ? '1' : '0';
     auto [it, isNew] = backwards.try_emplace(key);
     if (!isNew && !it->second.function)
       return call.emitOpError() << "is of a function that calls itself";
@@ -171,13 +178,11 @@ private:
     auto layer = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!layer || layer.isExternal())
       return call.emitOpError() << "calls a function without a body";
-    for (auto read : layer.getOps<GetParameterOp>()) {
-      auto declaration = symbols.lookup<ParameterOp>(read.getName());
-      if (!declaration || !declaration.getBuffer())
+    for (auto read : layer.getOps<GetParameterOp>())
+      if (!isFrozen(read.getName()))
         return read.emitOpError() << "stands in a layer, where a parameter has no gradient; "
                                      "expected it as an argument of @"
                                   << layer.getName();
-    }
     func::FuncOp function = layer.clone();
     function.setName((layer.getName() + ".backward").str());
     function.setPrivate();
@@ -197,7 +202,12 @@ private:
         return failure();
       gradients.add(b, value, function.getArgument(index));
     }
-    if (failed(buildBackward(b, function.front(), gradients)))
+    DenseSet<Value> activeInside;
+    for (auto [operand, argument] :
+         llvm::zip(call.getOperands(), function.getArguments().take_front(numArguments)))
+      if (active.contains(operand))
+        activeInside.insert(argument);
+    if (failed(buildBackward(b, function.front(), activeInside, gradients)))
       return failure();
     Backward backward{function, {}, {}};
     SmallVector<Value> results, returned(end->getOperands());

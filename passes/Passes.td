@@ -318,6 +318,79 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
+def AddLoraPass : Pass<"transformer-add-lora", "::mlir::ModuleOp"> {
+  let summary = "low-rank adapters that are trained, beside frozen weights";
+  let description = [{
+    In a module with `transformer.lora`, each linear layer of an entry point or of what it
+    calls whose weight W is a target's adds `alpha / rank * linear(linear(dropout(x), A), B)`
+    to its result. A and B become parameters `MODULE.lora_A.weight` and
+    `MODULE.lora_B.weight` and arguments of the layers that read them; layers of which one
+    call has other targets than another are copied. All other parameters are frozen.
+    Composites must have been expanded.
+
+    Error: a target that names no linear layer.
+
+    Example:
+    ```mlir
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    // becomes
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    %down = transformer.linear %x, %a out_in : tensor<?x8xf32>, tensor<2x8xf32> -> tensor<?x2xf32>
+    %scaled = arith.mulf %b, %cst : tensor<16x2xf32>
+    %up = transformer.linear %down, %scaled out_in : tensor<?x2xf32>, tensor<16x2xf32> -> tensor<?x16xf32>
+    %sum = arith.addf %y, %up : tensor<?x16xf32>
+    ```
+    Source: Hu et al. 2021 (LoRA), PEFT.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def MergeLoraPass : Pass<"transformer-merge-lora", "::mlir::ModuleOp"> {
+  let summary = "low-rank adapters become part of the weights";
+  let description = [{
+    In a module with `transformer.lora`, `W + alpha / rank * B A` takes the place of each
+    target's weight W where an entry point reads it: a computation on parameters, which
+    is done once at load, so that a program with adapters is as fast as one without.
+
+    Error: a target that names no linear layer.
+
+    Example:
+    ```mlir
+    %w = transformer.get_parameter @q.weight : tensor<16x8xf32>
+    // becomes
+    %w = transformer.get_parameter @q.weight : tensor<16x8xf32>
+    %a = transformer.get_parameter @q.lora_A.weight : tensor<2x8xf32>
+    %b = transformer.get_parameter @q.lora_B.weight : tensor<16x2xf32>
+    %scaled = arith.mulf %b, %cst : tensor<16x2xf32>
+    %difference = transformer.linear %scaled, %a in_out : tensor<16x2xf32>, tensor<2x8xf32> -> tensor<16x8xf32>
+    %sum = arith.addf %w, %difference : tensor<16x8xf32>
+    ```
+    Source: merge_and_unload of PEFT.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def FreezeParametersPass : Pass<"transformer-freeze-parameters", "::mlir::ModuleOp"> {
+  let summary = "parameters that are not trained";
+  let description = [{
+    Parameters whose name matches one of `patterns` (globs: `*`, `?`, `[0-5]`, `{a,b}`)
+    become `frozen`: `transformer-differentiate` gives them no gradient, and computes
+    nothing for one.
+
+    Error: a pattern that is no glob, or matches no parameter.
+
+    Example, with `patterns=embeddings.*`:
+    ```mlir
+    transformer.parameter @embeddings.words : tensor<9x8xf32>
+    // becomes
+    transformer.parameter frozen @embeddings.words : tensor<9x8xf32>
+    ```
+  }];
+  let options = [ListOption<"patterns", "patterns", "std::string", "globs of parameters' names">];
+  let dependentDialects = ["::mlir::transformer::TransformerDialect"];
+}
+
 def SeedDropoutPass : Pass<"transformer-seed-dropout", "::mlir::ModuleOp"> {
   let summary = "keys for what a training step drops";
   let description = [{

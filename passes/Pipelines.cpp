@@ -38,6 +38,8 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--recompute goes with --mode train");
   if (!trains() && !dropout.empty())
     return llvm::createStringError("--dropout goes with --mode train");
+  if (!trains() && !frozen.empty())
+    return llvm::createStringError("--freeze goes with --mode train");
   return llvm::Error::success();
 }
 
@@ -53,6 +55,8 @@ static void addDropout(OpPassManager &manager, const transformer::Purpose &purpo
 static void addTraining(OpPassManager &manager, const transformer::Purpose &purpose) {
   transformer::DifferentiatePassOptions differentiate;
   differentiate.recompute = purpose.recompute;
+  if (!purpose.frozen.empty())
+    manager.addPass(transformer::createFreezeParametersPass({purpose.frozen}));
   manager.addPass(transformer::createDifferentiatePass(differentiate));
   manager.addPass(transformer::createAddOptimizerPass());
   manager.addPass(createSymbolDCEPass());
@@ -64,8 +68,12 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
     manager.addPass(createAddLossPass({AddOptimizerPassOptions().evaluation}));
   manager.addPass(createIsolateEntriesPass());
   manager.addPass(createExpandCompositesPass());
-  if (purpose.trains()) // before dropout without a key is taken for none
-    addDropout(manager, purpose);
+  if (purpose.trains()) {
+    manager.addPass(createAddLoraPass());
+    addDropout(manager, purpose); // before dropout without a key is taken for none
+  } else {
+    manager.addPass(createMergeLoraPass());
+  }
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createDeduplicateLayersPass());

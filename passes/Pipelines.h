@@ -4,6 +4,7 @@
 
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
@@ -26,6 +27,7 @@ struct Purpose {
   std::string mode = "inference";
   std::string recompute = "none"; // of the forward, in training: layer
   std::string dropout;            // a rate, in training; empty: those of the definition
+  std::vector<std::string> frozen; // globs of parameters that are not trained
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.

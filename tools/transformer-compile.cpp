@@ -37,6 +37,25 @@ static cl::opt<std::string>
             cl::desc("With --mode train, a rate in place of the model definition's, where it has "
                      "dropout: 0 for none"),
             cl::value_desc("rate"), cl::cat(category));
+static cl::list<std::string>
+    freeze("freeze", cl::CommaSeparated,
+           cl::desc("With --mode train, globs of parameters that are not trained"),
+           cl::value_desc("PATTERN,.."), cl::cat(category));
+static cl::opt<int64_t>
+    lora("lora",
+         cl::desc("With --mode train, train low-rank adapters of this rank (LoRA) alone, of the "
+                  "linear layers that --lora-targets names"),
+         cl::value_desc("rank"), cl::cat(category));
+static cl::list<std::string>
+    loraTargets("lora-targets", cl::CommaSeparated,
+                cl::desc("Ends of modules' names, as PEFT's target_modules: q_proj,v_proj"),
+                cl::value_desc("NAME,.."), cl::cat(category));
+static cl::opt<double> loraAlpha("lora-alpha",
+                                 cl::desc("Adapters count alpha / rank times (default: 8)"),
+                                 cl::init(8), cl::value_desc("alpha"), cl::cat(category));
+static cl::opt<double> loraDropout("lora-dropout",
+                                   cl::desc("Rate at which the input of adapters is dropped"),
+                                   cl::value_desc("rate"), cl::cat(category));
 static cl::opt<std::string>
     dtype("weights-dtype",
           cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
@@ -64,6 +83,7 @@ int main(int argc, char **argv) {
       "Examples:\n"
       "  transformer-compile all-MiniLM-L6-v2/ -o minilm\n"
       "  transformer-compile config.json -o bert.so --arch x86-64-v3\n"
+      "  transformer-compile gpt2/ -o train --mode train --lora 8 --lora-targets c_attn\n"
       "  transformer-compile model.mlir -o - --emit linalg\n"
       "  transformer-compile model.mlir -o kernels.ptx --target cuda --arch sm_80\n";
   if (!mlir::transformer::parseCommandLine(argc, argv, category, "transformer-compile", overview))
@@ -75,13 +95,19 @@ int main(int argc, char **argv) {
                          output,
                          target,
                          arch,
-                         {mode, recompute, dropout},
+                         {mode, recompute, dropout, freeze},
+                         std::nullopt,
                          {dtype, activations},
                          emit,
                          embedWeights,
                          timing,
                          verifyEach,
                          argv[0]};
+  if (lora.getNumOccurrences())
+    options.lora = {lora, loraAlpha, loraDropout, loraTargets};
+  else if (!loraTargets.empty() || loraAlpha.getNumOccurrences() || loraDropout.getNumOccurrences())
+    return mlir::transformer::printError("--lora-targets, --lora-alpha and --lora-dropout go with "
+                                         "--lora");
   if (llvm::Error error = mlir::transformer::compile(options))
     return mlir::transformer::printError(llvm::toString(std::move(error)));
   return 0;

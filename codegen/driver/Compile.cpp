@@ -14,6 +14,7 @@
 #include "dialect/TransformerDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "models/Adapter.h"
 #include "models/Import.h"
 #include "runtime/abi/ModuleAbi.h"
 #include "llvm/Support/FileSystem.h"
@@ -71,6 +72,9 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   if (trains && options.dtypes.areRounded())
     return createStringError("--weights-dtype " + options.dtypes.weights +
                              ": expected f32 with --mode train");
+  if (options.lora && !trains)
+    return createStringError("--lora goes with --mode train; an adapter's folder is compiled "
+                             "without it");
   if (trains && goal.kind->name != "cpu")
     return createStringError("--target " + options.target + ": expected cpu with --mode train");
   if (llvm::Error error = options.dtypes.check())
@@ -166,6 +170,23 @@ llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext
   return std::move(*module);
 }
 
+/// Gives the module the adapters of the command line.
+llvm::Error addLora(ModuleOp module, const Lora &lora) {
+  if (module->hasAttr(attr::lora))
+    return createStringError("--lora: the model has adapters of its own, which --mode train trains");
+  MLIRContext *context = module.getContext();
+  auto targets = llvm::map_to_vector(
+      lora.targets, [&](const std::string &name) { return StringAttr::get(context, name); });
+  DiagnosticText diagnostics(*context);
+  auto attribute =
+      LoraAttr::getChecked([&] { return module.emitError(); }, context, lora.rank, lora.alpha,
+                           lora.dropout, ArrayRef<StringAttr>(targets));
+  if (!attribute)
+    return diagnostics.error("--lora");
+  module->setAttr(attr::lora, attribute);
+  return llvm::Error::success();
+}
+
 /// Runs the target's stages up to the goal.
 llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &options,
                   TimingScope &timing) {
@@ -198,6 +219,9 @@ std::string runtimeDirectory(const std::string &program) {
 
 /// The weights beside the model definition, for --embed-weights.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readWeights(StringRef input) {
+  if (isAdapter(input))
+    return createStringError("--embed-weights: " + input +
+                             " is an adapter, whose weights lie in two folders");
   llvm::SmallString<128> file(fs::is_directory(input) ? input : path::parent_path(input));
   path::append(file, "model.safetensors");
   if (fs::exists(file) && !fs::is_regular_file(file)) // a pipe would be waited for
@@ -358,8 +382,12 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
   auto module = load(options.input, context);
   if (!module)
     return module.takeError();
+  if (options.lora)
+    if (llvm::Error error = addLora(**module, *options.lora))
+      return error;
   if (!goal->file.empty())
-    attachCheckpointFiles(**module, options.input);
+    for (const std::string &folder : {options.input, baseOf(options.input)})
+      attachCheckpointFiles(**module, folder);
   start.stop();
   if (llvm::Error error = lower(**module, *goal, options, timing))
     return error;

@@ -4,9 +4,18 @@
 
 #include "passes/Pipelines.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir::transformer {
+
+/// Low-rank adapters, by the names of the command line.
+struct Lora {
+  int64_t rank;
+  double alpha, dropout;
+  std::vector<std::string> targets;
+};
 
 /// The options of the command line, by its names.
 struct CompileOptions {
@@ -15,6 +24,7 @@ struct CompileOptions {
   std::string target = "cpu";
   std::string arch; // "": what the target is by itself
   Purpose purpose;
+  std::optional<Lora> lora;
   LinearDtypes dtypes;
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;

@@ -98,6 +98,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                                 llvm::cl::desc("as --recompute of transformer-compile")};
   Option<std::string> dropout{*this, "dropout",
                               llvm::cl::desc("as --dropout of transformer-compile")};
+  ListOption<std::string> freeze{*this, "freeze",
+                                 llvm::cl::desc("as --freeze of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
@@ -113,7 +115,7 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
         buildStages(manager, stages,
                     {arch,
                      {options.weightsDtype, options.activationsDtype},
-                     {options.mode, options.recompute, options.dropout}});
+                     {options.mode, options.recompute, options.dropout, options.freeze}});
       });
 }
 

@@ -45,6 +45,16 @@ static json::Object describeInit(InitAttr init) {
   return object;
 }
 
+json::Object mlir::transformer::describeLora(LoraAttr lora) {
+  json::Array targets;
+  for (StringAttr target : lora.getTargets())
+    targets.push_back(target.getValue());
+  return json::Object{{"rank", lora.getRank()},
+                      {"alpha", lora.getAlpha().convertToDouble()},
+                      {"dropout", lora.getDropout().convertToDouble()},
+                      {"targets", std::move(targets)}};
+}
+
 json::Array mlir::transformer::describeParameters(ModuleOp module) {
   json::Array parameters;
   for (auto op : module.getOps<ParameterOp>()) {

@@ -12,6 +12,8 @@ namespace mlir::transformer {
 /// Writes the parts of docs/module-abi.md's JSON that the module's ops hold.
 llvm::json::Array describeParameters(ModuleOp module);
 
+llvm::json::Object describeLora(LoraAttr lora);
+
 /// What an argument of an entry point is: `transformer.state` and
 /// `transformer.output` say it, else it is an input.
 enum class Role { Input, State, Output };

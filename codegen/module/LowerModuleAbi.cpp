@@ -85,6 +85,10 @@ public:
         description[key] = attributeToJson(value);
         module->removeAttr(name);
       }
+    if (auto lora = module->getAttrOfType<LoraAttr>(attr::lora)) {
+      description["lora"] = describeLora(lora);
+      module->removeAttr(attr::lora);
+    }
     emitModuleStruct(json::Value(std::move(description)), tokenizer);
     for (auto op : llvm::make_early_inc_range(module.getOps<PreparedOp>()))
       op.erase();

@@ -357,6 +357,15 @@ EmbeddingInfo parseEmbedding(const Field &field) {
   return result;
 }
 
+LoraInfo parseLora(const Field &field) {
+  LoraInfo result;
+  result.rank = field["rank"].size();
+  result.alpha = field["alpha"].number();
+  result.dropout = field["dropout"].number();
+  field["targets"].each([&](const Field &item) { result.targets.push_back(item.string()); });
+  return result;
+}
+
 } // namespace
 
 const InputInfo *EntryInfo::findInput(const std::string &input) const {
@@ -434,6 +443,8 @@ Description parseDescription(const std::string &module, std::string text, size_t
   });
   if (field.has("embedding"))
     result.embedding = parseEmbedding(field["embedding"]);
+  if (field.has("lora"))
+    result.lora = parseLora(field["lora"]);
   if (field.has("generation")) {
     const Field generation = field["generation"];
     result.generation = {generation["file"].string(), generation["text"].string()};

@@ -139,6 +139,13 @@ struct EmbeddingInfo {
   std::optional<int64_t> maxLength; // tokens, special ones included
 };
 
+/// Low-rank adapters, as #transformer.lora of docs/dialect.md.
+struct LoraInfo {
+  int64_t rank = 0;
+  double alpha = 0, dropout = 0;
+  std::vector<std::string> targets;
+};
+
 /// How the checkpoint generates: the text of its generation_config.json or config.json.
 struct GenerationInfo {
   std::string file, text;
@@ -154,6 +161,7 @@ struct Description {
   std::vector<EntryInfo> entries;
   std::optional<EmbeddingInfo> embedding;
   std::optional<GenerationInfo> generation;
+  std::optional<LoraInfo> lora;
   std::string tokenizer; // JSON text that Tokenizer::parse() reads; empty: none
   std::string text;      // the description itself
   uint64_t preparation;  // a hash of what says which tensors are prepared, and how

@@ -28,8 +28,9 @@ Checkpoint Session::openWeights() const {
   fail("no weights: give --weights model.safetensors (or its folder)");
 }
 
-Program Session::openProgram() const {
-  Program program(*module, openWeights(), packedWeights);
+Program Session::openProgram(std::optional<Seed> seed) const {
+  Checkpoint checkpoint = seed && weights.empty() ? Checkpoint() : openWeights();
+  Program program(*module, std::move(checkpoint), packedWeights, seed);
   if (!program.notice().empty())
     std::fputs((program.notice() + "\n").c_str(), stderr);
   return program;

@@ -35,8 +35,9 @@ struct Session {
   /// The same, or nothing when there are none.
   std::optional<Checkpoint> findWeights() const;
 
-  /// Binds the weights; says on stderr what became of --packed-weights.
-  Program openProgram() const;
+  /// Binds the weights; says on stderr what became of --packed-weights. What they lack is
+  /// initialised from `seed`.
+  Program openProgram(std::optional<Seed> seed = {}) const;
 
   /// How to generate: what lies in the first of `folders` that says it, else what the program was
   /// compiled with.

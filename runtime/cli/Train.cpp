@@ -6,6 +6,7 @@
 #include "runtime/cli/Session.h"
 #include "runtime/cli/TrainData.h"
 #include "runtime/cli/TrainProgress.h"
+#include "runtime/files/Adapter.h"
 #include "runtime/train/LossLog.h"
 #include "runtime/train/LossPlot.h"
 #include "runtime/train/Schedule.h"
@@ -69,11 +70,30 @@ std::string stoppedText(const Trainer &trainer, const TrainOptions &options, int
   return text + formatted("; the same command with --resume {} goes on", options.save);
 }
 
+/// Names what does not come from the weights, as it may be a mistake.
+void sayInitialized(const Program &program) {
+  if (program.weights().files().empty())
+    return;
+  std::vector<std::string> names = program.initialized();
+  std::erase_if(names, isOfAdapter); // new ones are what is trained
+  if (!names.empty())
+    std::fputs(formatted("note: {}: initialised, as there are none: {}\n", program.weights().path(),
+                         fmt::join(names, ", "))
+                   .c_str(),
+               stderr);
+}
+
 Program openProgram(const Session &session, const TrainOptions &options) {
   if (!options.definition.empty() && !isFile(options.definition + "/config.json"))
     fail("--definition {}: no config.json in this folder", options.definition);
-  return options.init ? Program(*session.module, Seed{uint64_t(*options.init)})
-                      : session.openProgram();
+  std::optional<Seed> seed;
+  if (options.init)
+    seed = {uint64_t(*options.init)};
+  Program program = session.openProgram(seed);
+  if (session.module->description().lora && program.weights().files().empty())
+    fail("--init: adapters belong to a model; give its --weights");
+  sayInitialized(program);
+  return program;
 }
 
 /// Returns the exit code.
@@ -135,9 +155,8 @@ void addTrain(CLI::App &app, Session &session) {
   CLI::Option *init =
       command
           ->add_option("--init", options->init,
-                       "In place of weights: initialise them as the model's family does, with "
-                       "random numbers of this seed")
-          ->excludes("--weights")
+                       "In place of weights, or for what these lack: initialise them as the model's "
+                       "family does, with random numbers of this seed")
           ->excludes("--packed-weights")
           ->check(CLI::Range(int64_t(0), INT64_MAX - 1)); // what is too large is read as INT64_MAX
   command

@@ -2,6 +2,7 @@
 #include "runtime/execute/Parameters.h"
 
 #include "runtime/base/Error.h"
+#include "runtime/files/Adapter.h"
 #include "runtime/execute/Module.h"
 #include "runtime/profile/Profile.h"
 
@@ -92,23 +93,14 @@ static size_t bytesOf(const PreparedInfo &item) {
   return static_cast<size_t>(byteSize(item.shape, byteWidth(item.dtype)));
 }
 
-Parameters::Parameters(const Module &module, Checkpoint checkpoint, Arena &arena,
-                       const std::string &packedWeights)
-    : module(&module), weights(std::move(checkpoint)) {
+Parameters::Parameters(const Module &module, Checkpoint checkpoint, std::optional<Seed> seed,
+                       Arena &arena, const std::string &packedWeights)
+    : module(&module), weights(std::move(checkpoint)), seed(seed) {
   ProfileScope scope("load weights");
-  bindAll(arena, packedWeights);
-}
-
-Parameters::Parameters(const Module &module, Seed seed, Arena &arena)
-    : module(&module), seed(seed) {
-  bindAll(arena, {});
-}
-
-void Parameters::bindAll(Arena &arena, const std::string &packedWeights) {
-  const Description &description = module->description();
+  const Description &description = module.description();
   bound.reserve(description.parameters.size());
   for (const ParameterInfo &parameter : description.parameters)
-    bound.push_back(seed ? Bound{} : find(parameter));
+    bound.push_back(find(parameter));
   for (const PreparedInfo &item : description.prepared)
     for (size_t source : item.sources)
       if (source < bound.size())
@@ -123,9 +115,17 @@ void Parameters::bindAll(Arena &arena, const std::string &packedWeights) {
                                                     : materialize(slot.index));
 }
 
+std::vector<std::string> Parameters::initialized() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (!bound[i].found.file)
+      names.push_back(module->description().parameters[i].name);
+  return names;
+}
+
 void Parameters::copyTo(size_t index, Tensor &result) const {
-  if (seed)
-    return initialize(module->description().parameters[index], *seed, result.data<float>());
+  if (!bound[index].found.file)
+    return initialize(module->description().parameters[index], seed.value_or(Seed{0}), result.data<float>());
   const TensorView &view = *bound[index].found.view;
   if (view.dtype != result.dtype())
     convertInParallel(view.dtype, view.data, result);
@@ -141,9 +141,13 @@ Parameters::Bound Parameters::find(const ParameterInfo &parameter) const {
     name = parameter.aliases[i];
     found = weights.find(name);
   }
+  bool trains = module->description().mode == "train";
+  if (!found && (seed || (trains && isOfAdapter(parameter.name))))
+    return {};
   if (!found)
-    fail("{}: missing tensor \"{}\" ({} {})", weights.path(), parameter.name,
-         safetensorsName(parameter.dtype), shapeText(parameter.shape));
+    fail("{}: missing tensor \"{}\" ({} {}){}", weights.path(), parameter.name,
+         safetensorsName(parameter.dtype), shapeText(parameter.shape),
+         trains ? "; --init SEED initialises what is missing" : "");
   const TensorView &view = *found->view;
   const std::string &file = found->file->path();
   if (!convertible(view.dtype, parameter.dtype))
@@ -167,8 +171,8 @@ const void *Parameters::materialize(size_t index) {
   const ParameterInfo &parameter = module->description().parameters[index];
   if (!item.converted.data<char>()) {
     item.converted = Tensor(parameter.dtype, parameter.shape);
-    if (seed) {
-      initialize(parameter, *seed, item.converted.data<float>());
+    if (!item.found.file) {
+      initialize(parameter, seed.value_or(Seed{0}), item.converted.data<float>());
       return item.converted.data<char>();
     }
     const TensorView &view = *item.found.view;

@@ -23,14 +23,11 @@ class Parameters {
 public:
   /// Binds all parameters and runs the prepare functions with `arena` as scratch. With
   /// `packedWeights`, the path of a file, prepared tensors come from that file, which is made when
-  /// it does not belong to the module and the weights. Throws Error that names the file, the
-  /// tensor, what was expected and what was found.
-  Parameters(const Module &module, Checkpoint weights, Arena &arena,
+  /// it does not belong to the module and the weights. Parameters that `weights` has not are
+  /// initialised from `seed`, where there is one; new adapters that are trained, in any case. Throws Error that names the file, the tensor, what
+  /// was expected and what was found, or a parameter whose initial values the module does not know.
+  Parameters(const Module &module, Checkpoint weights, std::optional<Seed> seed, Arena &arena,
              const std::string &packedWeights);
-
-  /// The same with parameters that are initialised from `seed`. Throws Error that names one whose
-  /// initial values the module does not know.
-  Parameters(const Module &module, Seed seed, Arena &arena);
 
   const void *const *slots() const { return table.data(); }
   const Checkpoint &checkpoint() const { return weights; }
@@ -42,12 +39,15 @@ public:
   /// Throws Error when a file that is in use has been written to since it was opened.
   void checkUnchanged() const;
 
+  /// The names of those that were initialised.
+  std::vector<std::string> initialized() const;
+
   /// What became of the file of packed weights: a line for the user, empty when it was used.
   const std::string &notice() const { return message; }
 
 private:
   struct Bound {
-    Checkpoint::Found found; // with a seed: nothing
+    Checkpoint::Found found; // of one from the seed: nothing
     bool direct;             // usable where the file is mapped
     size_t uses = 0;         // prepared tensors that still need it
     bool kept = false;       // a slot uses it
@@ -64,7 +64,7 @@ private:
 
   const Module *module;
   Checkpoint weights;
-  std::optional<Seed> seed; // in place of weights
+  std::optional<Seed> seed; // of what the weights lack
   std::vector<Bound> bound;
   std::vector<size_t> offsets;  // of prepared tensors
   AlignedBuffer preparedMemory; // of prepared tensors made here

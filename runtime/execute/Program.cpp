@@ -7,12 +7,10 @@
 
 namespace transformer::runtime {
 
-Program::Program(const Module &module, Checkpoint weights, const std::string &packedWeights)
+Program::Program(const Module &module, Checkpoint weights, const std::string &packedWeights,
+                 std::optional<Seed> seed)
     : code(&module),
-      parameters((module.checkCpu(), module), std::move(weights), arena, packedWeights) {}
-
-Program::Program(const Module &module, Seed seed)
-    : code(&module), parameters((module.checkCpu(), module), seed, arena) {}
+      parameters((module.checkCpu(), module), std::move(weights), seed, arena, packedWeights) {}
 
 Call Program::prepare(const std::string &entry, TensorMap inputs, State *state) const {
   const EntryInfo &info = code->entry(entry);

@@ -15,6 +15,7 @@
 #include "runtime/files/Checkpoint.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,14 @@ struct Call {
 class Program {
 public:
   /// Checks the CPU, binds every parameter and runs the prepare functions, or takes what they made
-  /// from `packedWeights`, the path of a file that is made if need be (empty: none). `module` must
-  /// outlive the program. Throws Error.
-  Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {});
+  /// from `packedWeights`, the path of a file that is made if need be (empty: none). Parameters that
+  /// the weights lack are initialised from `seed`, where there is one. `module` must outlive the
+  /// program. Throws Error.
+  Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {},
+          std::optional<Seed> seed = {});
 
-  /// The same with parameters that are initialised from `seed`, as before training. Throws Error.
-  Program(const Module &module, Seed seed);
+  /// The same with all parameters initialised from `seed`, as before training. Throws Error.
+  Program(const Module &module, Seed seed) : Program(module, Checkpoint(), {}, seed) {}
 
   const Module &module() const { return *code; }
   /// No files when the parameters come from a seed.
@@ -47,6 +50,9 @@ public:
   /// Copies a parameter from the file, or makes it, to a tensor of its type and shape; `index` is
   /// the description's.
   void copyParameter(size_t index, Tensor &result) const { parameters.copyTo(index, result); }
+
+  /// The names of parameters that were initialised from the seed.
+  std::vector<std::string> initialized() const { return parameters.initialized(); }
 
   /// A line for the user on the file of packed weights; empty when there is nothing to say.
   const std::string &notice() const { return parameters.notice(); }

@@ -4,6 +4,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/Json.h"
 #include "runtime/base/Path.h"
+#include "runtime/files/Adapter.h"
 #include "runtime/profile/Profile.h"
 
 #include <cstring>
@@ -69,6 +70,15 @@ std::optional<EmbeddedWeights> findEmbeddedWeights(const std::string &path) {
 
 Checkpoint Checkpoint::open(const std::string &path) {
   ProfileScope scope("open weights");
+  if (isAdapter(path)) {
+    std::string base = adaptedFolder(path);
+    if (isAdapter(base))
+      fail("{}: adapts a folder that is an adapter itself, {}", path, base);
+    Checkpoint result = open(base);
+    result.name = path + "/" + adapterWeights;
+    result.shards.push_back(std::make_unique<SafetensorsFile>(result.name));
+    return result;
+  }
   Checkpoint result;
   result.name = path;
   std::string target = path;

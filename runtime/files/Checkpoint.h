@@ -29,7 +29,8 @@ public:
   };
 
   /// Opens a .safetensors file, an index of shards (*.index.json) or a folder that holds
-  /// model.safetensors or model.safetensors.index.json. Throws Error.
+  /// model.safetensors or model.safetensors.index.json; of a folder of adapters the model that is
+  /// adapted, and the adapters. Throws Error.
   static Checkpoint open(const std::string &path);
 
   /// Opens the weights that are embedded in the file at `path`.

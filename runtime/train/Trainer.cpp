@@ -3,6 +3,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Error.h"
+#include "runtime/files/Adapter.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,8 +69,8 @@ int64_t countLabels(const Call &call) {
   return 0;
 }
 
-/// Copies the small files beside the weights: config, tokenizer.
-void copyCompanions(const std::string &from, const std::string &to) {
+/// Copies the small files beside the weights: config, tokenizer. Adapters have no config.
+void copyCompanions(const std::string &from, const std::string &to, bool ofAdapters) {
   namespace fs = std::filesystem;
   static const std::set<std::string> endings = {".json", ".txt", ".model", ".spm"};
   std::error_code ignored;
@@ -78,13 +79,29 @@ void copyCompanions(const std::string &from, const std::string &to) {
   for (const fs::directory_entry &file : fs::directory_iterator(from, ignored)) {
     std::string name = file.path().filename();
     if (!file.is_regular_file(ignored) || !endings.count(file.path().extension()) ||
-        name == "model.safetensors.index.json")
+        name == "model.safetensors.index.json" || (ofAdapters && name == "config.json"))
       continue;
     MappedFile contents(file.path());
     AtomicFile copy(to + "/" + name);
     copy.write(contents.data(), contents.size());
     copy.commit();
   }
+}
+
+/// Whether adapters belong to weights `[in, out]`; where all are square, nobody can tell.
+bool hasInOutWeights(const Description &description) {
+  std::map<std::string, const std::vector<int64_t> *> shapes;
+  for (const ParameterInfo &parameter : description.parameters)
+    shapes[parameter.name] = &parameter.shape;
+  for (const auto &[name, shape] : shapes) {
+    size_t at = name.find(".lora_A.");
+    if (at == std::string::npos)
+      continue;
+    auto weight = shapes.find(name.substr(0, at) + ".weight");
+    if (weight != shapes.end() && weight->second->back() != shape->back())
+      return true;
+  }
+  return false;
 }
 
 } // namespace
@@ -192,23 +209,28 @@ void Trainer::writeWeights(AtomicFile &file) const {
       else
         all.emplace_back(name, *tensor->second);
     }
-  writeSafetensors(file, std::move(all));
-}
-
-void Trainer::writeParameters(AtomicFile &file) const {
-  const Description &description = program.module().description();
-  std::vector<Tensor> others; // what is not trained
-  others.reserve(description.parameters.size());
-  std::vector<NamedTensor> all;
+  std::vector<std::string> initialized = program.initialized();
+  std::vector<Tensor> others; // of them, what is not trained
+  others.reserve(initialized.size());
   for (size_t i = 0; i < description.parameters.size(); ++i) {
     const ParameterInfo &parameter = description.parameters[i];
-    if (auto trained = state.tensors().find(parameter.name); trained != state.tensors().end()) {
-      all.emplace_back(parameter.name, trained->second);
+    if (std::find(initialized.begin(), initialized.end(), parameter.name) == initialized.end())
+      continue;
+    if (auto tensor = trained.find(parameter.name); tensor != trained.end()) {
+      all.emplace_back(parameter.name, *tensor->second);
       continue;
     }
     program.copyParameter(i, others.emplace_back(parameter.dtype, parameter.shape));
     all.emplace_back(parameter.name, others.back());
   }
+  writeSafetensors(file, std::move(all));
+}
+
+void Trainer::writeAdapters(AtomicFile &file) const {
+  std::vector<NamedTensor> all;
+  for (const ParameterInfo &parameter : program.module().description().parameters)
+    if (isOfAdapter(parameter.name) && !parameter.aliases.empty())
+      all.emplace_back(parameter.aliases.front(), state.tensors().at(parameter.name));
   writeSafetensors(file, std::move(all));
 }
 
@@ -227,15 +249,23 @@ void Trainer::save(const std::string &folder) const {
   for (const auto &[name, tensor] : state.tensors())
     all.emplace_back(name, tensor);
   // Where the disk is full, both stay as they were.
-  AtomicFile training(folder + "/" + kTraining), weights(folder + "/" + kWeights);
+  const std::optional<LoraInfo> &lora = program.module().description().lora;
+  AtomicFile training(folder + "/" + kTraining),
+      weights(folder + "/" + (lora ? adapterWeights : kWeights));
   writeSafetensors(training, std::move(all));
-  if (program.weights().files().empty())
-    writeParameters(weights);
+  if (lora)
+    writeAdapters(weights);
   else
     writeWeights(weights);
   training.commit(/*isDurable=*/true);
   weights.commit(/*isDurable=*/true);
-  copyCompanions(definition, folder);
+  copyCompanions(definition, folder, lora.has_value());
+  if (lora) {
+    AtomicFile config(folder + "/" + adapterConfig);
+    config.write(adapterConfigText(*lora, std::filesystem::absolute(program.weights().folder()),
+                                   hasInOutWeights(program.module().description())));
+    config.commit();
+  }
 }
 
 } // namespace transformer::runtime

@@ -59,9 +59,10 @@ public:
   /// Makes `folder`, so that a place that cannot be written is known before the work. Throws Error.
   static void makeFolder(const std::string &folder);
 
-  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have
-  /// (from a seed: all parameters under their own names), what belongs to them (config and
-  /// tokenizer), and training.safetensors, from which `resume` goes on: each whole or not at all.
+  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have and
+  /// those that were initialised, what belongs to them (config and tokenizer), and
+  /// training.safetensors, from which `resume` goes on: each whole or not at all. Of low-rank
+  /// adapters alone it writes what PEFT does, in place of the model.
   /// Throws Error when it cannot be written.
   void save(const std::string &folder) const;
 
@@ -83,7 +84,7 @@ public:
 
 private:
   void writeWeights(AtomicFile &file) const;
-  void writeParameters(AtomicFile &file) const;
+  void writeAdapters(AtomicFile &file) const;
 
   Program &program;
   const EntryInfo &entry;

@@ -51,21 +51,28 @@ def vector_decay(case: Path) -> float:
 def curves(case: Path, data: Arrays, name: str, seed: int | None = None) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """PyTorch's losses, norms and last weights in a type, with dropout where there is a seed."""
     import torch
-    from exact import exact
     from reference import load_model
 
-    dtype = getattr(torch, name)
-    model = load_model(case, dtype).train(seed is not None)
+    model = load_model(case, getattr(torch, name)).train(seed is not None)
     if seed is not None:
         torch.manual_seed(seed)
     names = trained_names(model)
     for name, p in model.named_parameters():
         p.requires_grad_(name in names)
+    return curves_of(model, data, RATE, vector_decay(case))
+
+
+def curves_of(model: "torch.nn.Module", data: Arrays, rate: float, decay: float) -> tuple[np.ndarray, np.ndarray, Arrays]:
+    """The losses, norms and last weights of a model whose parameters with gradients are trained; `decay` is of vectors."""
+    import torch
+    from exact import exact
+
+    dtype = next(model.parameters()).dtype
     trained = [p for p in model.parameters() if p.requires_grad]
-    vectors = {"params": [p for p in trained if p.ndim < 2], "weight_decay": vector_decay(case)}
-    optimizer = torch.optim.AdamW([{"params": [p for p in trained if p.ndim > 1]}, vectors], lr=RATE, weight_decay=DECAY)
+    vectors = {"params": [p for p in trained if p.ndim < 2], "weight_decay": decay}
+    optimizer = torch.optim.AdamW([{"params": [p for p in trained if p.ndim > 1]}, vectors], lr=rate, weight_decay=DECAY)
     losses, norms = [], []
-    for step in range(STEPS):
+    for step in range(len(data["labels"])):
         tensors = {name: torch.from_numpy(value[step]) for name, value in data.items()}
         arguments = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
         optimizer.zero_grad()

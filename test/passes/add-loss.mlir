@@ -14,7 +14,7 @@
 // NONE: error: has no @forward with an output "logits", a row of scores for each unmasked token
 
 transformer.parameter @w : tensor<9x8xf32>
-transformer.parameter buffer @b : tensor<9xf32>
+transformer.parameter frozen @b : tensor<9xf32>
 transformer.parameter @e : tensor<9x8xf32>
 
 // CHECK-LABEL: func.func @loss(
