@@ -55,8 +55,11 @@ static void addDropout(OpPassManager &manager, const transformer::Purpose &purpo
 static void addTraining(OpPassManager &manager, const transformer::Purpose &purpose) {
   transformer::DifferentiatePassOptions differentiate;
   differentiate.recompute = purpose.recompute;
-  if (!purpose.frozen.empty())
-    manager.addPass(transformer::createFreezeParametersPass({purpose.frozen}));
+  if (!purpose.frozen.empty()) {
+    transformer::FreezeParametersPassOptions freeze;
+    llvm::append_range(freeze.patterns, purpose.frozen);
+    manager.addPass(transformer::createFreezeParametersPass(freeze));
+  }
   manager.addPass(transformer::createDifferentiatePass(differentiate));
   manager.addPass(transformer::createAddOptimizerPass());
   manager.addPass(createSymbolDCEPass());

@@ -25,8 +25,8 @@ struct LinearDtypes {
 /// What a program is for, by the names of the command line.
 struct Purpose {
   std::string mode = "inference";
-  std::string recompute = "none"; // of the forward, in training: layer
-  std::string dropout;            // a rate, in training; empty: those of the definition
+  std::string recompute = "none";  // of the forward, in training: layer
+  std::string dropout;             // a rate, in training; empty: those of the definition
   std::vector<std::string> frozen; // globs of parameters that are not trained
 
   bool trains() const { return mode == "train"; }

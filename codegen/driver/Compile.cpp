@@ -173,14 +173,14 @@ llvm::Expected<OwningOpRef<ModuleOp>> load(const std::string &input, MLIRContext
 /// Gives the module the adapters of the command line.
 llvm::Error addLora(ModuleOp module, const Lora &lora) {
   if (module->hasAttr(attr::lora))
-    return createStringError("--lora: the model has adapters of its own, which --mode train trains");
+    return createStringError(
+        "--lora: the model has adapters of its own, which --mode train trains");
   MLIRContext *context = module.getContext();
   auto targets = llvm::map_to_vector(
       lora.targets, [&](const std::string &name) { return StringAttr::get(context, name); });
   DiagnosticText diagnostics(*context);
-  auto attribute =
-      LoraAttr::getChecked([&] { return module.emitError(); }, context, lora.rank, lora.alpha,
-                           lora.dropout, ArrayRef<StringAttr>(targets));
+  auto attribute = LoraAttr::getChecked([&] { return module.emitError(); }, context, lora.rank,
+                                        lora.alpha, lora.dropout, ArrayRef<StringAttr>(targets));
   if (!attribute)
     return diagnostics.error("--lora");
   module->setAttr(attr::lora, attribute);

@@ -115,7 +115,10 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
         buildStages(manager, stages,
                     {arch,
                      {options.weightsDtype, options.activationsDtype},
-                     {options.mode, options.recompute, options.dropout, options.freeze}});
+                     {options.mode,
+                      options.recompute,
+                      options.dropout,
+                      {options.freeze.begin(), options.freeze.end()}}});
       });
 }
 

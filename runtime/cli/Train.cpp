@@ -154,9 +154,10 @@ void addTrain(CLI::App &app, Session &session) {
   addWeights(*command, session);
   CLI::Option *init =
       command
-          ->add_option("--init", options->init,
-                       "In place of weights, or for what these lack: initialise them as the model's "
-                       "family does, with random numbers of this seed")
+          ->add_option(
+              "--init", options->init,
+              "In place of weights, or for what these lack: initialise them as the model's "
+              "family does, with random numbers of this seed")
           ->excludes("--packed-weights")
           ->check(CLI::Range(int64_t(0), INT64_MAX - 1)); // what is too large is read as INT64_MAX
   command

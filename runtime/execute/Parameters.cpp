@@ -2,8 +2,8 @@
 #include "runtime/execute/Parameters.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/files/Adapter.h"
 #include "runtime/execute/Module.h"
+#include "runtime/files/Adapter.h"
 #include "runtime/profile/Profile.h"
 
 #include <algorithm>
@@ -125,7 +125,8 @@ std::vector<std::string> Parameters::initialized() const {
 
 void Parameters::copyTo(size_t index, Tensor &result) const {
   if (!bound[index].found.file)
-    return initialize(module->description().parameters[index], seed.value_or(Seed{0}), result.data<float>());
+    return initialize(module->description().parameters[index], seed.value_or(Seed{0}),
+                      result.data<float>());
   const TensorView &view = *bound[index].found.view;
   if (view.dtype != result.dtype())
     convertInParallel(view.dtype, view.data, result);

@@ -24,8 +24,9 @@ public:
   /// Binds all parameters and runs the prepare functions with `arena` as scratch. With
   /// `packedWeights`, the path of a file, prepared tensors come from that file, which is made when
   /// it does not belong to the module and the weights. Parameters that `weights` has not are
-  /// initialised from `seed`, where there is one; new adapters that are trained, in any case. Throws Error that names the file, the tensor, what
-  /// was expected and what was found, or a parameter whose initial values the module does not know.
+  /// initialised from `seed`, where there is one; new adapters that are trained, in any case.
+  /// Throws Error that names the file, the tensor, what was expected and what was found, or a
+  /// parameter whose initial values the module does not know.
   Parameters(const Module &module, Checkpoint weights, std::optional<Seed> seed, Arena &arena,
              const std::string &packedWeights);
 

@@ -34,9 +34,9 @@ struct Call {
 class Program {
 public:
   /// Checks the CPU, binds every parameter and runs the prepare functions, or takes what they made
-  /// from `packedWeights`, the path of a file that is made if need be (empty: none). Parameters that
-  /// the weights lack are initialised from `seed`, where there is one. `module` must outlive the
-  /// program. Throws Error.
+  /// from `packedWeights`, the path of a file that is made if need be (empty: none). Parameters
+  /// that the weights lack are initialised from `seed`, where there is one. `module` must outlive
+  /// the program. Throws Error.
   Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {},
           std::optional<Seed> seed = {});
 

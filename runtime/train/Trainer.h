@@ -59,8 +59,8 @@ public:
   /// Makes `folder`, so that a place that cannot be written is known before the work. Throws Error.
   static void makeFolder(const std::string &folder);
 
-  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have and
-  /// those that were initialised, what belongs to them (config and tokenizer), and
+  /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have
+  /// and those that were initialised, what belongs to them (config and tokenizer), and
   /// training.safetensors, from which `resume` goes on: each whole or not at all. Of low-rank
   /// adapters alone it writes what PEFT does, in place of the model.
   /// Throws Error when it cannot be written.

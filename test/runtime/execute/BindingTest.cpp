@@ -93,7 +93,7 @@ TEST(Binding, LongTensorsAreConvertedInPieces) {
   Module module(abi, "fake");
   Arena arena;
   setThreads(3);
-  Parameters parameters(module, Checkpoint::open(folder.path()), arena, "");
+  Parameters parameters(module, Checkpoint::open(folder.path()), std::nullopt, arena, "");
   setThreads(1);
   const auto *found = static_cast<const float *>(parameters.slots()[0]);
   for (int64_t i = 0; i < count; ++i)

@@ -1,0 +1,31 @@
+//===- Lora.h - what the passes on low-rank adapters share ------*- C++ -*-===//
+#ifndef PASSES_LORA_H
+#define PASSES_LORA_H
+
+#include "dialect/ParameterOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::transformer {
+
+/// The module's adapters; null where it has none.
+LoraAttr loraOf(ModuleOp module);
+
+/// The two matrices of an adapter, `[rank, in]` and `[out, rank]`.
+struct Adapter {
+  ParameterOp down, up;
+};
+
+/// Those of the weight `parameter`, `in_out` or not, declared behind it the first time. They have
+/// PEFT's names and initial values: of A Kaiming's uniform ones, of B zeros.
+Adapter declareAdapter(SymbolTable &symbols, ParameterOp parameter, WeightLayout layout,
+                       int64_t rank);
+
+/// `alpha / rank`, of all elements of a tensor like `matrix`, times it.
+Value scaleAdapter(OpBuilder &b, Location loc, LoraAttr lora, Value matrix);
+
+/// Fails when a target has no adapter, naming it and the modules that could have been meant.
+LogicalResult checkTargets(ModuleOp module, LoraAttr lora);
+
+} // namespace mlir::transformer
+
+#endif // PASSES_LORA_H
