@@ -25,29 +25,33 @@ bool convertible(DataType found, DataType wanted) {
          (wanted == DataType::F32 && (found == DataType::F16 || found == DataType::BF16));
 }
 
-/// convertToFloat by all threads.
-void convertInParallel(DataType type, const char *source, Tensor &result) {
-  static constexpr int64_t piece = int64_t(1) << 19; // elements: the result is a huge page
+/// A tensor of a file to one of its own type or of F32, by all threads: fresh memory takes as long
+/// to be filled with zeros as to be written.
+void copyInParallel(const TensorView &source, Tensor &result) {
+  static constexpr int64_t piece = int64_t(1) << 19; // elements: of F32 a huge page
   struct Work {
-    DataType type;
-    const char *source;
-    float *result;
-    int64_t count;
-  } work{type, source, result.data<float>(), result.count()};
-  auto convert = [](void *context, int64_t index) {
-    const Work &work = *static_cast<Work *>(context);
-    int64_t first = index * piece;
-    convertToFloat(work.type, work.source + first * byteWidth(work.type), work.result + first,
-                   std::min(piece, work.count - first));
+    const TensorView &source;
+    Tensor &result;
+  } work{source, result};
+  auto copy = [](void *context, int64_t index) {
+    const auto &[source, result] = *static_cast<Work *>(context);
+    int64_t first = index * piece, count = std::min(piece, result.count() - first);
+    const char *from = source.data + first * byteWidth(source.dtype);
+    if (source.dtype == result.dtype())
+      std::memcpy(result.data<char>() + first * byteWidth(source.dtype), from,
+                  static_cast<size_t>(count * byteWidth(source.dtype)));
+    else
+      convertToFloat(source.dtype, from, result.data<float>() + first, count);
   };
-  static constexpr tr_work done = {.label = "convert",
+  static constexpr tr_work done = {.label = "copy",
                                    .layer = nullptr,
                                    .shape = "elements={}",
                                    .num_amounts = 1,
                                    .flops = {},
-                                   .bytes = {2 + sizeof(float)}, // F16 and BF16 are what converts
+                                   .bytes = {2 + sizeof(float)}, // of F16 and BF16
                                    .fixed_bytes = 0};
-  tr_parallel_for(convert, &work, (work.count + piece - 1) / piece, &done, &work.count);
+  int64_t count = result.count();
+  tr_parallel_for(copy, &work, (count + piece - 1) / piece, &done, &count);
 }
 
 } // namespace
@@ -128,10 +132,7 @@ void Parameters::copyTo(size_t index, Tensor &result) const {
     return initialize(module->description().parameters[index], seed.value_or(Seed{0}),
                       result.data<float>());
   const TensorView &view = *bound[index].found.view;
-  if (view.dtype != result.dtype())
-    convertInParallel(view.dtype, view.data, result);
-  else if (view.bytes)
-    std::memcpy(result.data<char>(), view.data, view.bytes);
+  copyInParallel(view, result);
   releasePages(bound[index].found.file->hugePages(view));
 }
 
@@ -177,10 +178,7 @@ const void *Parameters::materialize(size_t index) {
       return item.converted.data<char>();
     }
     const TensorView &view = *item.found.view;
-    if (view.dtype == parameter.dtype)
-      std::memcpy(item.converted.data<char>(), view.data, view.bytes);
-    else
-      convertInParallel(view.dtype, view.data, item.converted);
+    copyInParallel(view, item.converted);
     releasePages(item.found.file->pages(view));
   }
   return item.converted.data<char>();

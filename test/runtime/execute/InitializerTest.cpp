@@ -196,6 +196,25 @@ TEST(Initializer, AProgramFromASeed) {
   EXPECT_EQ(transformer::runtime::valuesOf<float>(table), (Values{5, 5, 5, 5, 0, 0}));
 }
 
+TEST(Initializer, WhatTheWeightsLack) {
+  std::string description = descriptionWith({{"kind", "constant"}, {"value", 5}});
+  tr_module abi = fakeModule(description);
+  Module module(abi, "fake");
+  TemporaryFolder folder;
+  TensorMap weights;
+  weights["bias"] = floats({2}, {1, 2});
+  writeSafetensors(folder.path("model.safetensors"), weights);
+  Program program(module, Checkpoint::open(folder.path()), {}, Seed{1});
+  EXPECT_EQ(program.initialized(), (std::vector<std::string>{"table"}));
+  Tensor bias(DataType::F32, {2}), table(DataType::F32, {3, 2});
+  program.copyParameter(0, table);
+  program.copyParameter(1, bias);
+  EXPECT_EQ(transformer::runtime::valuesOf<float>(table), (Values{5, 5, 5, 5, 5, 5}));
+  EXPECT_EQ(transformer::runtime::valuesOf<float>(bias), (Values{1, 2}));
+  expectContains(errorOf([&] { Program other(module, Checkpoint::open(folder.path())); }),
+                 {"missing tensor \"table\""});
+}
+
 TEST(Initializer, NamesAParameterWithout) {
   std::string description = descriptionWith(nullptr);
   tr_module abi = fakeModule(description);
