@@ -85,4 +85,73 @@ def Transformer_AdamWUpdateOp : Transformer_Op<"adamw_update", [Pure, Transforme
   }];
 }
 
+def Transformer_SgdUpdateOp : Transformer_Op<"sgd_update", [Pure, Transformer_CostOpInterface,
+    AllTypesMatch<["parameter", "momentum_buffer", "gradient", "new_parameter", "new_momentum_buffer"]>]> {
+  let summary = "one step of SGD with momentum";
+  let description = [{
+    With `g = scale gradient + decay parameter`, elementwise:
+    `new_momentum_buffer = momentum momentum_buffer + g`,
+    `new_parameter = parameter - lr new_momentum_buffer`.
+
+    Shapes: any of one or two dimensions, all the same; the others are scalars.
+
+    ```mlir
+    %p1, %b1 = transformer.sgd_update %p, %b, %g, %scale rate %lr momentum %m decay %d : tensor<768x768xf32>
+    ```
+    Source: torch.optim.SGD with dampening 0, whose first buffer is g, as it is of a buffer of zeros.
+  }];
+  let arguments = (ins Transformer_Trained:$parameter, Transformer_Trained:$momentum_buffer,
+                       Transformer_Trained:$gradient, Transformer_F32Scalar:$scale,
+                       Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$momentum,
+                       Transformer_F64Scalar:$weight_decay);
+  let results = (outs Transformer_Trained:$new_parameter, Transformer_Trained:$new_momentum_buffer);
+  let assemblyFormat = [{
+    $parameter `,` $momentum_buffer `,` $gradient `,` $scale `rate` $learning_rate `momentum` $momentum
+    `decay` $weight_decay attr-dict `:` type($parameter)
+  }];
+}
+
+def Transformer_AdafactorUpdateOp : Transformer_Op<"adafactor_update", [Pure, Transformer_CostOpInterface,
+    AllTypesMatch<["parameter", "gradient", "new_parameter"]>,
+    RangedTypesMatchWith<"new moments are of the moments' types", "moments", "new_moments", "$_self">]> {
+  let summary = "one step of Adafactor";
+  let description = [{
+    With `g = scale gradient`, t = step, counted from 1, `share = t^beta2_decay` and
+    `lerp(a, b) = (1 - share) a + share b`, a matrix has two moments, for its rows and
+    its columns, a vector has one:
+    `new_row_variance_i = lerp(row_variance_i, mean_j g_ij^2)`,
+    `new_column_variance_j = lerp(column_variance_j, mean_i g_ij^2)`,
+    `v_ij = new_row_variance_i new_column_variance_j / max(mean_i new_row_variance_i, eps1)`;
+    `new_variance_i = v_i = lerp(variance_i, g_i^2)`. Then, rms being the root of the mean of squares,
+    `u = g / sqrt(max(v, eps1^2))`,
+    `size = min(lr, 1 / sqrt(t)) max(eps2, rms(parameter))`,
+    `new_parameter = (1 - lr decay) parameter - size / max(1, rms(u) / clip_threshold) u`.
+    Coefficients are computed in double precision.
+
+    Shapes: parameter and gradient `[N, W]`, moments `[N, 1]` and `[1, W]`; or all of
+    them `[W]`. The others are scalars.
+
+    Error: other moments than these.
+
+    ```mlir
+    %p1, %moments:2 = transformer.adafactor_update %p moments(%r, %c : tensor<768x1xf32>, tensor<1x3072xf32>) %g, %scale
+        step %t rate %lr beta2_decay %b eps(%e1, %e2) clip_threshold %c decay %d : tensor<768x3072xf32>
+    ```
+    Source: Shazeer and Stern 2018 (Adafactor: Adaptive Learning Rates with Sublinear Memory
+    Cost), torch.optim.Adafactor.
+  }];
+  let arguments = (ins Transformer_Trained:$parameter, Variadic<Transformer_Trained>:$moments,
+                       Transformer_Trained:$gradient, Transformer_F32Scalar:$scale, Transformer_I64Scalar:$step,
+                       Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$beta2_decay,
+                       Transformer_F64Scalar:$eps1, Transformer_F64Scalar:$eps2,
+                       Transformer_F64Scalar:$clip_threshold, Transformer_F64Scalar:$weight_decay);
+  let results = (outs Transformer_Trained:$new_parameter, Variadic<Transformer_Trained>:$new_moments);
+  let assemblyFormat = [{
+    $parameter `moments` `(` $moments `:` type($moments) `)` $gradient `,` $scale `step` $step `rate` $learning_rate
+    `beta2_decay` $beta2_decay `eps` `(` $eps1 `,` $eps2 `)` `clip_threshold` $clip_threshold
+    `decay` $weight_decay attr-dict `:` type($parameter)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // DIALECT_OPTIMIZEROPS_TD

@@ -16,26 +16,69 @@ using namespace mlir::transformer;
 
 namespace {
 
-constexpr StringLiteral kGradient = ".grad";                      // behind a parameter's name
-constexpr StringLiteral kMoments[] = {".exp_avg", ".exp_avg_sq"}; // likewise
+constexpr StringLiteral kGradient = ".grad"; // behind a parameter's name
+constexpr StringLiteral kStep = "step", kLearningRate = "learning_rate";
+constexpr StringLiteral kWeightDecay = "weight_decay", kVectorWeightDecay = "vector_weight_decay";
+constexpr StringLiteral kMaxGradNorm = "max_grad_norm";
+
+/// What an optimizer keeps of a parameter: what follows the parameter's name and a dot, and a type.
+struct Moment {
+  StringRef name;
+  RankedTensorType type;
+};
+using Moments = SmallVector<Moment, 2>;
+
+/// An optimizer's op takes a parameter, its moments, a gradient, its scale, `scalars`, decay.
+struct Optimizer {
+  StringLiteral name;
+  SmallVector<StringRef> scalars;
+  Moments (*moments)(RankedTensorType parameter);
+  ValueRange (*update)(ImplicitLocOpBuilder &b, TypeRange results, ValueRange operands);
+};
+
+template <typename OpTy>
+ValueRange update(ImplicitLocOpBuilder &b, TypeRange results, ValueRange operands) {
+  return OpTy::create(b, results, operands)->getResults();
+}
+
+Moments adamWMoments(RankedTensorType type) { return {{"exp_avg", type}, {"exp_avg_sq", type}}; }
+
+Moments sgdMoments(RankedTensorType type) { return {{"momentum_buffer", type}}; }
+
+Moments adafactorMoments(RankedTensorType type) {
+  if (type.getRank() < 2)
+    return {{"variance", type}};
+  return {{"row_var", type.clone({type.getDimSize(0), 1})},
+          {"col_var", type.clone({1, type.getDimSize(1)})}};
+}
+
+/// Names are PyTorch's.
+const Optimizer optimizers[] = {
+    {"adamw",
+     {kStep, kLearningRate, "beta1", "beta2", "epsilon"},
+     adamWMoments,
+     update<AdamWUpdateOp>},
+    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>},
+    {"adafactor",
+     {kStep, kLearningRate, "beta2_decay", "eps1", "eps2", "clip_threshold"},
+     adafactorMoments,
+     update<AdafactorUpdateOp>}};
 
 /// A parameter with a gradient, as it enters the step.
 struct Trained {
   StringRef name;
-  BlockArgument parameter, moments[2];
+  BlockArgument parameter;
+  Moments kept;
+  SmallVector<Value> moments;
   Value gradient;
-};
-
-/// The scalars that a step takes behind its inputs.
-struct Scalars {
-  Value step, learningRate, beta1, beta2, epsilon, weightDecay, vectorWeightDecay, maxGradNorm;
 };
 
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp function, StringRef evaluation)
-      : function(function), evaluation(evaluation), symbols(function->getParentOfType<ModuleOp>()),
-        end(function.front().getTerminator()), b(function.getLoc(), end) {}
+  StepBuilder(func::FuncOp function, StringRef evaluation, const Optimizer &optimizer)
+      : function(function), evaluation(evaluation), optimizer(optimizer),
+        symbols(function->getParentOfType<ModuleOp>()), end(function.front().getTerminator()),
+        b(function.getLoc(), end) {}
 
   LogicalResult run() {
     for (auto other : function->getParentOfType<ModuleOp>().getOps<func::FuncOp>()) {
@@ -57,7 +100,7 @@ public:
       Value of = call(squaresOf(trained.gradient.getType()), trained.gradient).getResult(0);
       squares = squares ? arith::AddFOp::create(b, squares, of).getResult() : of;
     }
-    auto clip = ClipGradNormOp::create(b, squares, scalars.maxGradNorm);
+    auto clip = ClipGradNormOp::create(b, squares, scalars.at(kMaxGradNorm));
     Value loss = end->getOperand(0);
     auto names = function.getResultAttrDict(0);
     llvm::BitVector others(function.getNumResults(), true);
@@ -78,6 +121,10 @@ private:
     return b.getDictionaryAttr(b.getNamedAttr(key, b.getStringAttr(value)));
   }
 
+  DictionaryAttr stateOf(const Trained &trained, const Moment &moment) {
+    return named(attr::state, trained.name + "." + moment.name);
+  }
+
   static BlockArgument addArgument(func::FuncOp to, Type type, DictionaryAttr attributes) {
     unsigned index = to.getNumArguments();
     (void)to.insertArgument(index, type, attributes, to.getLoc());
@@ -95,18 +142,15 @@ private:
   void addResult(Value value, DictionaryAttr attributes) { addResult(function, value, attributes); }
 
   void addScalars() {
-    auto add = [&](StringRef name, Type type) -> Value {
-      return addArgument(RankedTensorType::get({}, type), named(attr::name, name));
-    };
-    auto addNumber = [&](StringRef name) { return add(name, b.getF64Type()); };
-    scalars = {add("step", b.getI64Type()),
-               addNumber("learning_rate"),
-               addNumber("beta1"),
-               addNumber("beta2"),
-               addNumber("epsilon"),
-               addNumber("weight_decay"),
-               addNumber("vector_weight_decay"),
-               addNumber("max_grad_norm")};
+    SmallVector<StringRef> names = {kStep, kLearningRate};
+    for (StringRef name : optimizer.scalars)
+      if (!llvm::is_contained(names, name))
+        names.push_back(name);
+    names.append({kWeightDecay, kVectorWeightDecay, kMaxGradNorm});
+    for (StringRef name : names) {
+      Type type = name == kStep ? Type(b.getI64Type()) : b.getF64Type();
+      scalars[name] = addArgument(RankedTensorType::get({}, type), named(attr::name, name));
+    }
   }
 
   /// What has a gradient is no longer read, but an argument.
@@ -120,11 +164,11 @@ private:
       if (!name.consume_back(kGradient) || !reads.contains(name))
         return function.emitError() << "result " << i << ": expected a parameter's gradient, found "
                                     << (full ? full.getValue() : "no name");
-      Trained trained{name, {}, {}, end->getOperand(i)};
-      Type type = trained.gradient.getType();
+      auto type = cast<RankedTensorType>(end->getOperand(i).getType());
+      Trained trained{name, {}, optimizer.moments(type), {}, end->getOperand(i)};
       trained.parameter = addArgument(type, named(attr::state, name));
-      for (auto [moment, suffix] : llvm::zip_equal(trained.moments, kMoments))
-        moment = addArgument(type, named(attr::state, name + suffix));
+      for (const Moment &moment : trained.kept)
+        trained.moments.push_back(addArgument(moment.type, stateOf(trained, moment)));
       for (GetParameterOp read : reads[name]) {
         read.replaceAllUsesWith(static_cast<Value>(trained.parameter));
         read.erase();
@@ -189,24 +233,22 @@ private:
   void update(Trained &trained, Value scale) {
     Type type = trained.gradient.getType();
     bool isVector = cast<RankedTensorType>(type).getRank() < 2;
-    SmallVector<Value> operands = {trained.parameter,
-                                   trained.moments[0],
-                                   trained.moments[1],
-                                   trained.gradient,
-                                   scale,
-                                   scalars.step,
-                                   scalars.learningRate,
-                                   scalars.beta1,
-                                   scalars.beta2,
-                                   scalars.epsilon,
-                                   isVector ? scalars.vectorWeightDecay : scalars.weightDecay};
-    func::FuncOp callee = functionFor("adamw", type, [&](StringRef name) {
-      SmallVector<Type> results(3, type);
+    SmallVector<Value> operands = {trained.parameter};
+    llvm::append_range(operands, trained.moments);
+    operands.append({trained.gradient, scale});
+    for (StringRef name : optimizer.scalars)
+      operands.push_back(scalars.at(name));
+    operands.push_back(scalars.at(isVector ? kVectorWeightDecay : kWeightDecay));
+    func::FuncOp callee = functionFor(optimizer.name, type, [&](StringRef name) {
+      SmallVector<Type> results = {type};
+      for (const Moment &moment : trained.kept)
+        results.push_back(moment.type);
       func::FuncOp made = create(name, ValueRange(operands).getTypes(), results);
       auto inside = ImplicitLocOpBuilder::atBlockEnd(b.getLoc(), &made.front());
-      auto op = AdamWUpdateOp::create(inside, results, made.getArguments());
-      func::ReturnOp::create(inside, op.getResults());
-      constexpr StringLiteral names[] = {"parameter", "mean", "variance"};
+      func::ReturnOp::create(inside, optimizer.update(inside, results, made.getArguments()));
+      SmallVector<StringRef> names = {"parameter"};
+      for (const Moment &moment : trained.kept)
+        names.push_back(moment.name);
       for (auto [i, state] : llvm::enumerate(names)) {
         made.setArgAttr(i, attr::state, b.getStringAttr(state));
         made.setResultAttr(i, attr::state, b.getStringAttr(state));
@@ -215,29 +257,37 @@ private:
     });
     auto updated = call(callee, operands);
     addResult(updated.getResult(0), named(attr::state, trained.name));
-    for (auto [i, suffix] : llvm::enumerate(kMoments))
-      addResult(updated.getResult(1 + i), named(attr::state, trained.name + suffix));
+    for (auto [i, moment] : llvm::enumerate(trained.kept))
+      addResult(updated.getResult(1 + i), stateOf(trained, moment));
   }
 
   func::FuncOp function;
   StringRef evaluation;
+  const Optimizer &optimizer;
   SymbolTable symbols;
   Operation *end;
   ImplicitLocOpBuilder b;
-  Scalars scalars;
+  llvm::StringMap<Value> scalars;
   SmallVector<Trained> all;
 };
 
 struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
   using Base::Base;
   void runOnOperation() override {
+    const Optimizer *chosen =
+        llvm::find_if(optimizers, [&](const Optimizer &o) { return o.name == optimizer; });
+    if (chosen == std::end(optimizers)) {
+      getOperation().emitError() << "optimizer \"" << optimizer
+                                 << "\": expected adamw, sgd or adafactor";
+      return signalPassFailure();
+    }
     auto gradients = getOperation().lookupSymbol<func::FuncOp>(function);
     if (!gradients || gradients.isExternal() || gradients.getNumResults() < 2) {
       getOperation().emitError() << "has no function @" << function
                                  << " of a loss and gradients; run transformer-differentiate first";
       return signalPassFailure();
     }
-    if (failed(StepBuilder(gradients, evaluation).run()))
+    if (failed(StepBuilder(gradients, evaluation, *chosen).run()))
       signalPassFailure();
   }
 };

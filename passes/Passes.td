@@ -465,23 +465,30 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
   let description = [{
     Makes `@train_step`, an entry point, of `@loss_and_gradients`. Parameters that have a
     gradient become state under their names, and so do what the optimizer keeps of
-    each: `NAME.exp_avg` and `NAME.exp_avg_sq` of AdamW. Behind the inputs there are
-    the scalars `step` (from 1), `learning_rate`, `beta1`, `beta2`, `epsilon`,
-    `weight_decay`, `vector_weight_decay` (of parameters of one dimension: biases and
-    norms) and `max_grad_norm`; results are `loss`, `grad_norm` (before
-    clipping) and the state.
+    each. Behind the inputs there are the scalars `step` (from 1), `learning_rate`,
+    those of the optimizer, `weight_decay`, `vector_weight_decay` (of parameters of one
+    dimension: biases and norms) and `max_grad_norm`; results are `loss`, `grad_norm`
+    (before clipping) and the state.
+
+    | optimizer | scalars | state of NAME |
+    |---|---|---|
+    | `adamw` | `beta1`, `beta2`, `epsilon` | `NAME.exp_avg`, `NAME.exp_avg_sq` |
+    | `sgd` | `momentum` | `NAME.momentum_buffer` |
+    | `adafactor` | `beta2_decay`, `eps1`, `eps2`, `clip_threshold` | a matrix' `NAME.row_var`, `NAME.col_var`; a vector's `NAME.variance` |
 
     Parameters of one shape share a function for their update and one for their
     squares. An entry point `evaluation` takes the same parameters as state, which it
     gives back as it is. Other entry points become private: they would read what is in
     the weights' file, not what has been trained.
 
-    Error: no such function; a gradient of a tensor that is no parameter.
+    Error: no such function; a gradient of a tensor that is no parameter; no such
+    optimizer.
   }];
   let options = [Option<"function", "function", "std::string", "\"loss_and_gradients\"",
                         "the function of loss and gradients">,
                  Option<"evaluation", "evaluation", "std::string", "\"evaluate\"",
-                        "an entry point that reads what is trained">];
+                        "an entry point that reads what is trained">,
+                 Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd or adafactor">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::transformer::TransformerDialect"];
 }

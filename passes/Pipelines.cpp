@@ -40,6 +40,11 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--dropout goes with --mode train");
   if (!trains() && !frozen.empty())
     return llvm::createStringError("--freeze goes with --mode train");
+  if (!llvm::is_contained({"adamw", "sgd", "adafactor"}, optimizer))
+    return llvm::createStringError("--optimizer " + optimizer +
+                                   ": expected adamw, sgd or adafactor");
+  if (!trains() && optimizer != "adamw")
+    return llvm::createStringError("--optimizer goes with --mode train");
   return llvm::Error::success();
 }
 
@@ -61,7 +66,9 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
     manager.addPass(transformer::createFreezeParametersPass(freeze));
   }
   manager.addPass(transformer::createDifferentiatePass(differentiate));
-  manager.addPass(transformer::createAddOptimizerPass());
+  transformer::AddOptimizerPassOptions optimizer;
+  optimizer.optimizer = purpose.optimizer;
+  manager.addPass(transformer::createAddOptimizerPass(optimizer));
   manager.addPass(createSymbolDCEPass());
 }
 

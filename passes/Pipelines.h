@@ -28,6 +28,8 @@ struct Purpose {
   std::string recompute = "none";  // of the forward, in training: layer
   std::string dropout;             // a rate, in training; empty: those of the definition
   std::vector<std::string> frozen; // globs of parameters that are not trained
+  /// In training: adamw, sgd or adafactor.
+  std::string optimizer = "adamw";
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.

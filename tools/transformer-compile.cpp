@@ -56,6 +56,11 @@ static cl::opt<double> loraAlpha("lora-alpha",
 static cl::opt<double> loraDropout("lora-dropout",
                                    cl::desc("Rate at which the input of adapters is dropped"),
                                    cl::value_desc("rate"), cl::cat(category));
+static cl::opt<std::string> optimizer(
+    "optimizer",
+    cl::desc("With --mode train, what makes steps of gradients: adamw, sgd (with momentum) "
+             "or adafactor (keeps sums of rows and columns alone: less memory)"),
+    cl::init("adamw"), cl::cat(category));
 static cl::opt<std::string>
     dtype("weights-dtype",
           cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
@@ -95,7 +100,7 @@ int main(int argc, char **argv) {
                          output,
                          target,
                          arch,
-                         {mode, recompute, dropout, freeze},
+                         {mode, recompute, dropout, freeze, optimizer},
                          std::nullopt,
                          {dtype, activations},
                          emit,

@@ -100,6 +100,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                               llvm::cl::desc("as --dropout of transformer-compile")};
   ListOption<std::string> freeze{*this, "freeze",
                                  llvm::cl::desc("as --freeze of transformer-compile")};
+  Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
+                                llvm::cl::desc("as --optimizer of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
@@ -118,7 +120,8 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
                      {options.mode,
                       options.recompute,
                       options.dropout,
-                      {options.freeze.begin(), options.freeze.end()}}});
+                      {options.freeze.begin(), options.freeze.end()},
+                      options.optimizer}});
       });
 }
 

@@ -62,16 +62,41 @@ LogicalResult SumRowsOp::verify() {
   return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {*width});
 }
 
+/// A weight, or what is of its shape.
+static LogicalResult verifyTrained(Operation *op, StringRef what, Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2)
+    return op->emitOpError() << "expected a static " << what << " of one or two dimensions, found "
+                             << type;
+  return success();
+}
+
 LogicalResult SumSquaresOp::verify() {
   auto type = cast<ShapedType>(getX().getType());
-  if (failed(verifyKernel(*this, 2)))
-    return failure();
-  if (!type.hasStaticShape() || type.getRank() < 1 || type.getRank() > 2)
-    return emitOpError() << "expected a static x of one or two dimensions, found " << type;
-  if (failed(verifyBuffer(*this, "the sum", getOuts()[0], f32(*this), {})))
+  if (failed(verifyKernel(*this, 2)) || failed(verifyTrained(*this, "x", getX())) ||
+      failed(verifyBuffer(*this, "the sum", getOuts()[0], f32(*this), {})))
     return failure();
   return verifyBuffer(*this, "sums of rows", getOuts()[1], f32(*this),
                       {type.getRank() > 1 ? type.getDimSize(0) : 1});
+}
+
+LogicalResult AdafactorUpdateOp::verify() {
+  if (failed(verifyTrained(*this, "gradient", getGradient())))
+    return failure();
+  ArrayRef<int64_t> shape = cast<ShapedType>(getGradient().getType()).getShape();
+  bool isMatrix = shape.size() == 2;
+  int64_t rows = isMatrix ? shape[0] : 1, width = shape.back();
+  SmallVector<SmallVector<int64_t>> expected = {SmallVector<int64_t>(shape)};
+  if (isMatrix)
+    expected.append({{rows, 1}, {1, width}});
+  else
+    expected.push_back({width});
+  if (failed(verifyKernel(*this, expected.size() + 1)))
+    return failure();
+  for (auto [out, of] : llvm::zip_first(expected, getOuts()))
+    if (failed(verifyBuffer(*this, "a parameter and its moments", of, f32(*this), out)))
+      return failure();
+  return verifyBuffer(*this, "sums of rows", getOuts().back(), f32(*this), {rows});
 }
 
 LogicalResult NormGradientOp::verify() {

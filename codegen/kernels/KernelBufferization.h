@@ -17,14 +17,14 @@ LogicalResult bufferizeKernel(Operation *op, RewriterBase &rewriter,
 bool mayShareMemory(Operation *op, OpOperand *read, OpOperand *write);
 
 /// Whether a kernel reads its outs. Most fill them.
-bool addsToOuts(Operation *op);
+bool readsOuts(Operation *op);
 
 template <typename OpTy>
 struct KernelBufferization
     : bufferization::DstBufferizableOpInterfaceExternalModel<KernelBufferization<OpTy>, OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const bufferization::AnalysisState &) const {
-    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || addsToOuts(op);
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || readsOuts(op);
   }
   bool isNotConflicting(Operation *op, OpOperand *read, OpOperand *write,
                         const bufferization::AnalysisState &) const {

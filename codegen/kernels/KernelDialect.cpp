@@ -66,9 +66,9 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
   return success();
 }
 
-bool mlir::transformer::kernel::addsToOuts(Operation *op) {
+bool mlir::transformer::kernel::readsOuts(Operation *op) {
   auto gradient = dyn_cast<EmbeddingGradientOp>(op);
-  return gradient && gradient.getOnto();
+  return isa<AdafactorUpdateOp>(op) || (gradient && gradient.getOnto());
 }
 
 bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {

@@ -64,6 +64,24 @@ struct ConvertClipGradNorm : OpConversionPattern<ClipGradNormOp> {
   }
 };
 
+using BodyBuilder = void (*)(OpBuilder &, Location, ValueRange);
+
+/// One op over all elements of a gradient, whose body has numbers behind the gradient's element.
+void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRange outs,
+                     BodyBuilder body, ConversionPatternRewriter &rewriter) {
+  SmallVector<Value> inputs = {gradient};
+  llvm::append_range(inputs, numbers);
+  int64_t rank = cast<RankedTensorType>(gradient.getType()).getRank();
+  AffineMap all = rewriter.getMultiDimIdentityMap(rank);
+  SmallVector<AffineMap> maps(inputs.size() + outs.size(),
+                              AffineMap::get(rank, 0, rewriter.getContext()));
+  maps.front() = all;
+  std::fill(maps.end() - outs.size(), maps.end(), all);
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  rewriter.replaceOpWithNewOp<linalg::GenericOp>(op, op->getResultTypes(), inputs, outs, maps,
+                                                 loops, body);
+}
+
 /// Coefficients once, then one op over all elements.
 struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -79,20 +97,13 @@ struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
     Value size = arith::DivFOp::create(b, rate, correction1);
     Value one = b.constant(1, b.getF64Type());
     Value inverse = arith::DivFOp::create(b, one, math::SqrtOp::create(b, correction2));
-    SmallVector<Value> inputs = {adaptor.getGradient(), b.extract(adaptor.getScale())};
+    SmallVector<Value> numbers = {b.extract(adaptor.getScale())};
     for (Value coefficient : {beta1, b.oneMinus(beta1), beta2, b.oneMinus(beta2), b.oneMinus(decay),
                               size, inverse, b.extract(adaptor.getEpsilon())})
-      inputs.push_back(b.narrow(coefficient));
-    SmallVector<Value> outs = {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()};
-    int64_t rank = cast<RankedTensorType>(op.getParameter().getType()).getRank();
-    SmallVector<AffineMap> maps(inputs.size() + outs.size(),
-                                AffineMap::get(rank, 0, b.getContext()));
-    AffineMap all = b.getMultiDimIdentityMap(rank);
-    maps.front() = all;
-    std::fill(maps.end() - outs.size(), maps.end(), all);
-    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-    rewriter.replaceOpWithNewOp<linalg::GenericOp>(op, op->getResultTypes(), inputs, outs, maps,
-                                                   loops, buildUpdate);
+      numbers.push_back(b.narrow(coefficient));
+    replaceByUpdate(op, adaptor.getGradient(), numbers,
+                    {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()}, buildUpdate,
+                    rewriter);
     return success();
   }
 
@@ -111,10 +122,65 @@ private:
   }
 };
 
+struct ConvertSgdUpdate : OpConversionPattern<SgdUpdateOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(SgdUpdateOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Scalars b(op.getLoc(), rewriter);
+    SmallVector<Value> numbers = {b.extract(adaptor.getScale())};
+    for (Value number :
+         {adaptor.getWeightDecay(), adaptor.getMomentum(), adaptor.getLearningRate()})
+      numbers.push_back(b.narrow(b.extract(number)));
+    replaceByUpdate(op, adaptor.getGradient(), numbers,
+                    {adaptor.getParameter(), adaptor.getMomentumBuffer()}, buildUpdate, rewriter);
+    return success();
+  }
+
+private:
+  static void buildUpdate(OpBuilder &builder, Location loc, ValueRange v) {
+    ImplicitLocOpBuilder b(loc, builder);
+    auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
+    auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
+    Value parameter = v[5], buffer = v[6];
+    Value g = add(mul(v[0], v[1]), mul(v[2], parameter));
+    buffer = add(mul(v[3], buffer), g);
+    parameter = arith::SubFOp::create(b, parameter, mul(v[4], buffer));
+    linalg::YieldOp::create(b, ValueRange{parameter, buffer});
+  }
+};
+
+/// Coefficients once, then a kernel.
+struct ConvertAdafactorUpdate : OpConversionPattern<AdafactorUpdateOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AdafactorUpdateOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Scalars b(op.getLoc(), rewriter);
+    Value step = arith::SIToFPOp::create(b, b.getF64Type(), b.extract(adaptor.getStep()));
+    Value share = math::PowFOp::create(b, step, b.extract(adaptor.getBeta2Decay()));
+    Value most = b.extract(adaptor.getLearningRate());
+    Value decay = arith::MulFOp::create(b, most, b.extract(adaptor.getWeightDecay()));
+    Value one = b.constant(1, b.getF64Type());
+    Value falling = arith::DivFOp::create(b, one, math::SqrtOp::create(b, step));
+    Value rate = arith::MinimumFOp::create(b, most, falling);
+    SmallVector<Value> outs = {adaptor.getParameter()};
+    llvm::append_range(outs, adaptor.getMoments());
+    auto type = cast<RankedTensorType>(op.getParameter().getType());
+    outs.push_back(
+        tensor::EmptyOp::create(b, {type.getRank() > 1 ? type.getDimSize(0) : 1}, b.getF32Type()));
+    auto converted = kernel::AdafactorUpdateOp::create(
+        b, ValueRange(outs).getTypes(), adaptor.getGradient(), b.extract(adaptor.getScale()),
+        b.narrow(b.oneMinus(share)), b.narrow(share), b.narrow(b.oneMinus(decay)), rate,
+        b.extract(adaptor.getEps1()), b.extract(adaptor.getEps2()),
+        b.extract(adaptor.getClipThreshold()), outs);
+    rewriter.replaceOp(op, converted.getResults().drop_back());
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::transformer::populateOptimizerPatterns(const TypeConverter &converter,
                                                   RewritePatternSet &patterns) {
-  patterns.add<ConvertSumSquares, ConvertClipGradNorm, ConvertAdamWUpdate>(converter,
-                                                                           patterns.getContext());
+  patterns.add<ConvertSumSquares, ConvertClipGradNorm, ConvertAdamWUpdate, ConvertSgdUpdate,
+               ConvertAdafactorUpdate>(converter, patterns.getContext());
 }

@@ -37,7 +37,7 @@ void populateAttentionPatterns(const TypeConverter &converter, RewritePatternSet
 
 /// The backward of ops, labels and losses.
 void populateGradientPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
-/// sum_squares, clip_grad_norm, adamw_update.
+/// sum_squares, clip_grad_norm, and updates.
 void populateOptimizerPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 
 /// Whether `op` puts rows side by side, of which nobody knows the number: weights are put together

@@ -57,6 +57,8 @@ LogicalResult evaluate(AttentionGradientOp op, Frame &frame);
 LogicalResult evaluate(SumSquaresOp op, Frame &frame);
 LogicalResult evaluate(ClipGradNormOp op, Frame &frame);
 LogicalResult evaluate(AdamWUpdateOp op, Frame &frame);
+LogicalResult evaluate(SgdUpdateOp op, Frame &frame);
+LogicalResult evaluate(AdafactorUpdateOp op, Frame &frame);
 
 // Embeddings: Embedding.cpp.
 

@@ -8,10 +8,23 @@ using namespace mlir::transformer::reference;
 
 static double scalar(Frame &frame, Value value) { return frame.tensor(value).reals()[0]; }
 
-LogicalResult reference::evaluate(SumSquaresOp op, Frame &frame) {
+static double stepOf(Frame &frame, Value value) {
+  return static_cast<double>(frame.tensor(value).integers()[0]);
+}
+
+static double sumSquares(const Tensor &x) {
   double sum = 0;
-  for (double x : frame.tensor(op.getX()).reals())
-    sum += x * x;
+  for (double element : x.reals())
+    sum += element * element;
+  return sum;
+}
+
+static double rms(const Tensor &x) {
+  return std::sqrt(sumSquares(x) / static_cast<double>(x.size()));
+}
+
+LogicalResult reference::evaluate(SumSquaresOp op, Frame &frame) {
+  double sum = sumSquares(frame.tensor(op.getX()));
   frame.set(op.getResult(), Tensor{{}, std::vector<double>{sum}});
   return success();
 }
@@ -28,7 +41,7 @@ LogicalResult reference::evaluate(AdamWUpdateOp op, Frame &frame) {
   double beta1 = scalar(frame, op.getBeta1()), beta2 = scalar(frame, op.getBeta2());
   double rate = scalar(frame, op.getLearningRate()), epsilon = scalar(frame, op.getEpsilon());
   double decay = scalar(frame, op.getWeightDecay()), scale = scalar(frame, op.getScale());
-  auto step = static_cast<double>(frame.tensor(op.getStep()).integers()[0]);
+  double step = stepOf(frame, op.getStep());
   double correction1 = 1 - std::pow(beta1, step), correction2 = 1 - std::pow(beta2, step);
   const Tensor &gradient = frame.tensor(op.getGradient());
   Tensor parameter = frame.tensor(op.getParameter()), mean = frame.tensor(op.getMean()),
@@ -43,5 +56,75 @@ LogicalResult reference::evaluate(AdamWUpdateOp op, Frame &frame) {
   frame.set(op.getNewParameter(), std::move(parameter));
   frame.set(op.getNewMean(), std::move(mean));
   frame.set(op.getNewVariance(), std::move(variance));
+  return success();
+}
+
+LogicalResult reference::evaluate(SgdUpdateOp op, Frame &frame) {
+  double rate = scalar(frame, op.getLearningRate()), momentum = scalar(frame, op.getMomentum());
+  double decay = scalar(frame, op.getWeightDecay()), scale = scalar(frame, op.getScale());
+  const Tensor &gradient = frame.tensor(op.getGradient());
+  Tensor parameter = frame.tensor(op.getParameter()), buffer = frame.tensor(op.getMomentumBuffer());
+  for (int64_t i = 0; i < parameter.size(); ++i) {
+    double &p = parameter.reals()[i], &m = buffer.reals()[i];
+    m = momentum * m + scale * gradient.reals()[i] + decay * p;
+    p -= rate * m;
+  }
+  frame.set(op.getNewParameter(), std::move(parameter));
+  frame.set(op.getNewMomentumBuffer(), std::move(buffer));
+  return success();
+}
+
+/// Updates the moments with g, and returns the variance of each of its elements.
+static Tensor factoredVariance(const Tensor &g, double share, double eps1, Tensor &ofRows,
+                               Tensor &ofColumns) {
+  int64_t rows = g.shape[0], columns = g.shape[1];
+  for (double &v : ofRows.reals())
+    v *= 1 - share;
+  for (double &v : ofColumns.reals())
+    v *= 1 - share;
+  Tensor result = g;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      double square = g.row(i)[j] * g.row(i)[j];
+      ofRows.reals()[i] += share * square / static_cast<double>(columns);
+      ofColumns.reals()[j] += share * square / static_cast<double>(rows);
+    }
+  double mean = 0;
+  for (double v : ofRows.reals())
+    mean += v / static_cast<double>(rows);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      result.row(i)[j] = ofRows.reals()[i] * ofColumns.reals()[j] / std::max(mean, eps1);
+  return result;
+}
+
+LogicalResult reference::evaluate(AdafactorUpdateOp op, Frame &frame) {
+  double step = stepOf(frame, op.getStep()), rate = scalar(frame, op.getLearningRate());
+  double share = std::pow(step, scalar(frame, op.getBeta2Decay()));
+  double eps1 = scalar(frame, op.getEps1()), eps2 = scalar(frame, op.getEps2());
+  double decay = scalar(frame, op.getWeightDecay()), scale = scalar(frame, op.getScale());
+  Tensor parameter = frame.tensor(op.getParameter()), update = frame.tensor(op.getGradient());
+  SmallVector<Tensor> moments;
+  for (Value moment : op.getMoments())
+    moments.push_back(frame.tensor(moment));
+  for (double &g : update.reals())
+    g *= scale;
+  Tensor variance;
+  if (moments.size() == 2) {
+    variance = factoredVariance(update, share, eps1, moments[0], moments[1]);
+  } else {
+    for (auto [v, g] : llvm::zip_equal(moments[0].reals(), update.reals()))
+      v = (1 - share) * v + share * g * g;
+    variance = moments[0];
+  }
+  for (auto [g, v] : llvm::zip_equal(update.reals(), variance.reals()))
+    g /= std::sqrt(std::max(v, eps1 * eps1));
+  double size = std::min(rate, 1 / std::sqrt(step)) * std::max(eps2, rms(parameter));
+  size /= std::max(1.0, rms(update) / scalar(frame, op.getClipThreshold()));
+  for (auto [p, u] : llvm::zip_equal(parameter.reals(), update.reals()))
+    p = (1 - rate * decay) * p - size * u;
+  frame.set(op.getNewParameter(), std::move(parameter));
+  for (auto [result, moment] : llvm::zip_equal(op.getNewMoments(), moments))
+    frame.set(result, std::move(moment));
   return success();
 }

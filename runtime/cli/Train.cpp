@@ -12,8 +12,10 @@
 #include "runtime/train/Schedule.h"
 #include "runtime/train/Trainer.h"
 
+#include <algorithm>
 #include <csignal>
 #include <optional>
+#include <set>
 
 namespace transformer::runtime {
 namespace {
@@ -24,9 +26,24 @@ struct TrainOptions {
   std::optional<int64_t> steps;
   int64_t saveEvery = 0, evalEvery = 0; // 0: at the end alone
   Hyperparameters hyperparameters;
+  std::vector<const CLI::Option *> ofOptimizers; // numbers that not every optimizer takes
   Schedule schedule;
   DataOptions dataOptions;
 };
+
+/// Throws Error at an option for another optimizer than the program's.
+void checkOptimizerOptions(const Trainer &trainer, const TrainOptions &options) {
+  std::set<std::string> taken;
+  std::string list;
+  for (std::string name : trainer.optimizerNumbers()) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    taken.insert("--" + name);
+    list += (list.empty() ? "--" : ", --") + name;
+  }
+  for (const CLI::Option *option : options.ofOptimizers)
+    if (option->count() && !taken.count(option->get_name()))
+      fail("{}: expected an option of this program's optimizer: {}", option->get_name(), list);
+}
 
 /// The mean loss of all of `data`; nothing when a signal came before.
 std::optional<double> evaluate(Trainer &trainer, const DataSource &data, const StopRequest &stop) {
@@ -100,6 +117,7 @@ Program openProgram(const Session &session, const TrainOptions &options) {
 int train(const Session &session, const TrainOptions &options) {
   Program program = openProgram(session, options);
   Trainer trainer(program, options.definition);
+  checkOptimizerOptions(trainer, options);
   auto open = [&](const std::string &path, DataUse use) {
     return openData(session, trainer, path, options.dataOptions, use);
   };
@@ -176,7 +194,9 @@ void addTrain(CLI::App &app, Session &session) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
   Hyperparameters &values = options->hyperparameters;
   auto number = [&](const char *name, double &value, const char *help, double low, double high) {
-    command->add_option(name, value, help)->capture_default_str()->check(CLI::Range(low, high));
+    return command->add_option(name, value, help)
+        ->capture_default_str()
+        ->check(CLI::Range(low, high));
   };
   constexpr double most = 1e30, almostOne = 1 - 1e-12;
   number("--learning-rate", values.learningRate, "Learning rate", 0, most);
@@ -185,9 +205,19 @@ void addTrain(CLI::App &app, Session &session) {
       ->add_option("--vector-weight-decay", values.vectorWeightDecay,
                    "That of biases and norms, all parameters of one dimension (default: the same)")
       ->check(CLI::Range(0.0, most));
-  number("--beta1", values.beta1, "Of the mean of gradients", 0, almostOne);
-  number("--beta2", values.beta2, "Of the mean of their squares", 0, almostOne);
-  number("--epsilon", values.epsilon, "Added to its root", 0, most);
+  options->ofOptimizers = {
+      number("--beta1", values.beta1, "AdamW: of the mean of gradients", 0, almostOne),
+      number("--beta2", values.beta2, "AdamW: of the mean of their squares", 0, almostOne),
+      number("--epsilon", values.epsilon, "AdamW: added to its root", 0, most),
+      number("--momentum", values.momentum, "SGD: what a step keeps of the one before", 0,
+             almostOne),
+      number("--beta2-decay", values.beta2Decay,
+             "Adafactor: new squares count step^this in their mean", -most, 0),
+      number("--eps1", values.eps1, "Adafactor: the root of their mean is at least this", 0, most),
+      number("--eps2", values.eps2, "Adafactor: a weight's root mean square is at least this", 0,
+             most),
+      number("--clip-threshold", values.clipThreshold,
+             "Adafactor: the root mean square of an update is at most this", 1, most)};
   number("--max-grad-norm", values.maxGradNorm, "Clips gradients to this norm; 0: does not", 0,
          most);
   command

@@ -37,15 +37,30 @@ template <typename T> Tensor scalar(DataType type, T value) {
   return result;
 }
 
-/// What a step takes that is no data.
-std::map<std::string, double> named(const Hyperparameters &values) {
-  return {{"learning_rate", values.learningRate},
-          {"weight_decay", values.weightDecay},
-          {"vector_weight_decay", values.vectorWeightDecay.value_or(values.weightDecay)},
-          {"beta1", values.beta1},
+using Numbers = std::map<std::string, double>;
+
+/// What the steps of some optimizers take that is no data.
+Numbers optimizerNumbersOf(const Hyperparameters &values) {
+  return {{"beta1", values.beta1},
           {"beta2", values.beta2},
           {"epsilon", values.epsilon},
-          {"max_grad_norm", values.maxGradNorm}};
+          {"momentum", values.momentum},
+          {"beta2_decay", values.beta2Decay},
+          {"eps1", values.eps1},
+          {"eps2", values.eps2},
+          {"clip_threshold", values.clipThreshold}};
+}
+
+/// What a step may take that is no data.
+Numbers numbersOf(const Hyperparameters &values) {
+  Numbers all = optimizerNumbersOf(values);
+  all.merge(Numbers{
+      {"learning_rate", values.learningRate},
+      {"weight_decay", values.weightDecay},
+      {"vector_weight_decay", values.vectorWeightDecay.value_or(values.weightDecay)},
+      {"max_grad_norm", values.maxGradNorm},
+  });
+  return all;
 }
 
 /// A number for each step that no other step of a run has, and few of other runs: SplitMix64
@@ -147,8 +162,9 @@ Call Trainer::prepare(TensorMap inputs, const Hyperparameters &hyperparameters) 
   inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
   if (entry.findInput(kDropoutSeed))
     inputs[kDropoutSeed] = scalar(DataType::I64, seedOfStep(hyperparameters.seed, count + 1));
-  for (const auto &[name, value] : named(hyperparameters))
-    inputs[name] = scalar(DataType::F64, value);
+  for (const auto &[name, value] : numbersOf(hyperparameters))
+    if (entry.findInput(name))
+      inputs[name] = scalar(DataType::F64, value);
   return program.prepare(kEntry, std::move(inputs), &state);
 }
 
@@ -170,11 +186,19 @@ float Trainer::evaluate(TensorMap inputs) {
 }
 
 std::vector<const InputInfo *> Trainer::inputs() const {
-  std::map<std::string, double> others = named({});
+  Numbers others = numbersOf({});
   std::vector<const InputInfo *> result;
   for (const InputInfo &input : entry.inputs)
     if (input.name != kStep && input.name != kDropoutSeed && !others.count(input.name))
       result.push_back(&input);
+  return result;
+}
+
+std::vector<std::string> Trainer::optimizerNumbers() const {
+  std::vector<std::string> result;
+  for (const auto &[name, value] : optimizerNumbersOf({}))
+    if (entry.findInput(name))
+      result.push_back(name);
   return result;
 }
 

@@ -11,15 +11,20 @@
 
 #include "runtime/execute/Program.h"
 
+#include <cfloat>
 #include <optional>
 #include <string>
 
 namespace transformer::runtime {
 
-/// What a step is given beside its inputs. Defaults are torch.optim.AdamW's, but for the rate,
-/// which is that of transformers' Trainer.
+/// What a step is given beside its inputs, as far as the program's optimizer takes it. Defaults are
+/// PyTorch's, those of all optimizers torch.optim.AdamW's, but for the rate, which is that of
+/// transformers' Trainer.
 struct Hyperparameters {
-  double learningRate = 5e-5, weightDecay = 0.01, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double learningRate = 5e-5, weightDecay = 0.01;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;                            // AdamW
+  double momentum = 0;                                                          // SGD
+  double beta2Decay = -0.8, eps1 = FLT_EPSILON, eps2 = 1e-3, clipThreshold = 1; // Adafactor
   std::optional<double> vectorWeightDecay = {}; // of biases and norms; default: weightDecay
   double maxGradNorm = 1;                       // 0: gradients are not clipped
   uint64_t seed = 0;                            // of dropout
@@ -74,6 +79,9 @@ public:
 
   /// Where the config and the tokenizer lie; empty where nobody knows.
   const std::string &folder() const { return definition; }
+
+  /// Those of Hyperparameters that its optimizer alone takes, by the names of the description.
+  std::vector<std::string> optimizerNumbers() const;
 
   /// Those of `evaluate`. Throws Error when the program has no entry for that.
   std::vector<const InputInfo *> evaluationInputs() const;

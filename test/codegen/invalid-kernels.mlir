@@ -283,3 +283,12 @@ func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %s: memref<?x9xf32>, %col
     : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x9xf32>, memref<3xi32>, memref<?x8xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%p: memref<4x8xf32>, %r: memref<4x1xf32>, %s: memref<4xf32>, %x: f32, %y: f64) {
+  // expected-error @below {{expected a parameter and its moments of 1x8xf32, found 'memref<4x1xf32>'}}
+  transformer_kernel.adafactor_update ins(%p) scale %x moments(%x, %x) shrink %x rate %y eps(%y, %y) clip_threshold %y outs(%p, %r, %r, %s)
+    : (memref<4x8xf32>, f32, f32, f32, f32, f64, f64, f64, f64, memref<4x8xf32>, memref<4x1xf32>, memref<4x1xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -41,3 +41,27 @@ func.func @update(%p: tensor<4x8xf32>, %m: tensor<4x8xf32>, %v: tensor<4x8xf32>,
   %0:3 = transformer.adamw_update %p, %m, %v, %g, %scale step %t rate %r betas(%r, %r) epsilon %r decay %r : tensor<4x8xf32>
   return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// CHECK-LABEL: @momentum(
+// CHECK-SAME: %[[P:[^:]*]]: tensor<8xf32>, %[[B:[^:]*]]: tensor<8xf32>, %[[G:[^:]*]]: tensor<8xf32>
+// CHECK: linalg.generic {{.*}} ins(%[[G]], {{.*}} : tensor<8xf32>, f32, f32, f32, f32) outs(%[[P]], %[[B]] :
+func.func @momentum(%p: tensor<8xf32>, %b: tensor<8xf32>, %g: tensor<8xf32>, %scale: tensor<f32>, %r: tensor<f64>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0:2 = transformer.sgd_update %p, %b, %g, %scale rate %r momentum %r decay %r : tensor<8xf32>
+  return %0#0, %0#1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// The share of new squares is step^decay. Scratch is a number a row.
+// CHECK-LABEL: @factored(
+// CHECK-SAME: %[[P:[^:]*]]: tensor<4x8xf32>, %[[R:[^:]*]]: tensor<4x1xf32>, %[[C:[^:]*]]: tensor<1x8xf32>, %[[G:[^:]*]]: tensor<4x8xf32>
+// CHECK-DAG: %[[T:.*]] = arith.sitofp %{{.*}} : i64 to f64
+// CHECK-DAG: %[[SHARE:.*]] = math.powf %[[T]], %{{.*}} : f64
+// CHECK-DAG: %[[KEEP:.*]] = arith.subf %{{.*}}, %[[SHARE]] : f64
+// CHECK-DAG: %[[SHARE32:.*]] = arith.truncf %[[SHARE]] : f64 to f32
+// CHECK-DAG: %[[KEEP32:.*]] = arith.truncf %[[KEEP]] : f64 to f32
+// CHECK: transformer_kernel.adafactor_update ins(%[[G]]) {{.*}} moments(%[[KEEP32]], %[[SHARE32]]) {{.*}} outs(%[[P]], %[[R]], %[[C]], %{{.*}}) : {{.*}} -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>, tensor<4xf32>)
+func.func @factored(%p: tensor<4x8xf32>, %r: tensor<4x1xf32>, %c: tensor<1x8xf32>, %g: tensor<4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>)
+    -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>) {
+  %0, %1:2 = transformer.adafactor_update %p moments(%r, %c : tensor<4x1xf32>, tensor<1x8xf32>) %g, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<4x8xf32>
+  return %0, %1#0, %1#1 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>
+}

@@ -224,7 +224,7 @@ def check_missing_runtime(suite: Suite) -> None:
 def check_compile_options(suite: Suite) -> None:
     check = suite.compile_options
     check("unknown option", ["--no-such-option"], "no-such-option")
-    for option in ("--optimizer", "--o2", "-optimizer=adamw"):
+    for option in ("--optimiser", "--o2", "-optimiser=adamw"):
         check(f"unknown option {option}", [option, "adamw"], rf"\Aerror: unknown option {option};")
     check("unknown target", ["--target", "abacus"], "target", "abacus")
     check("unknown arch", ["--arch", "no-such-arch"], "arch", "no-such-arch")
@@ -233,6 +233,8 @@ def check_compile_options(suite: Suite) -> None:
     check("unknown activations-dtype", ["--activations-dtype", "f7"], "activations-dtype", "f7", "f32 or int8")
     check("activations-dtype of f32 weights", ["--activations-dtype", "int8"], "activations-dtype int8", "int8 or int4", "f32")
     check("weights-dtype of a GPU", ["--weights-dtype", "int8", "--target", "cuda"], "weights-dtype", "int8")
+    check("unknown optimizer", ["--mode", "train", "--optimizer", "lion"], "--optimizer lion", "adamw, sgd or adafactor")
+    check("optimizer without training", ["--optimizer", "sgd"], "--optimizer goes with --mode train")
     check("no output given", [], "-o|output")
     check("option without a value", ["--arch"], "arch")
     check("weights into text", ["--emit", "dialect", "--embed-weights"], "embed-weights", "dialect")

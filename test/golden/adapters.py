@@ -19,7 +19,7 @@ import numpy as np
 from compare import FACTOR, max_error, output_mask
 from gradients import HERE, Arrays, run_cases
 from safetensors.numpy import load_file, save_file
-from train import Runs, compare_curve, compare_weights, curves_of, data_of
+from train import Optimizer, Runs, compare_curve, compare_weights, curves_of, data_of
 
 TARGETS = {
     "gpt2-lm": ["c_attn", "mlp.c_fc"],
@@ -28,7 +28,8 @@ TARGETS = {
     "bart-lm": ["q_proj", "v_proj", "fc1"],
 }
 NEW = "gpt2-lm"  # new adapters are looked at here
-RANK, ALPHA, STEPS, RATE = 3, 5, 25, 2e-3
+RANK, ALPHA, STEPS, DECAY = 3, 5, 25, 0.01
+ADAMW = Optimizer("AdamW", 2e-3, {}, ())
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 
 
@@ -71,7 +72,7 @@ def ask(case: Path, inputs: Arrays, data: Arrays) -> Arrays:
     mask = output_mask(json.loads((case / "config.json").read_text()), inputs)
     found = {f"start.{name}": value for name, value in start.items()}
     found |= {"logits": exact, "logits.gap": np.array(max_error("logits", single, exact, mask))}
-    exact, single = (curves_of(model, data, RATE, 0.01) for model in models)
+    exact, single = (curves_of(model, data, ADAMW, DECAY) for model in models)
     for name, (a, b) in {"loss": (exact[0], single[0]), "grad_norm": (exact[1], single[1])}.items():
         found |= {name: a, f"{name}.gap": np.abs(a - b)}
     for name, weight in exact[2].items():
@@ -134,14 +135,14 @@ def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
     if record:
         save_file(expected, case / "adapters.safetensors")
     with tempfile.TemporaryDirectory() as scratch:
-        runs = Runs(compiler, case, Path(scratch))
+        runs = Runs(compiler, case, "adamw", Path(scratch))
         adapter, trained = runs.folder / "adapter", runs.folder / "trained"
         write_adapter(adapter, case, {k.removeprefix("start."): v for k, v in expected.items() if k.startswith("start.")})
         save_file(data, runs.folder / "data.safetensors")
         shares = [check_logits(runs, adapter, inputs, expected)]
         program, log = runs.folder / "program", runs.folder / "log.jsonl"
         runs.execute(compiler, adapter, "-o", program, "--mode", "train", "--dropout", 0)
-        options = ("--learning-rate", RATE, "--weight-decay", 0.01, "--log", log, "--save", trained)
+        options = ("--learning-rate", ADAMW.rate, "--weight-decay", DECAY, "--log", log, "--save", trained)
         runs.execute(program, "train", "-w", adapter, "--data", runs.folder / "data.safetensors", *options)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         for what in ("loss", "grad_norm"):

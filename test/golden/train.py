@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Training programs beside PyTorch: 100 steps of AdamW with clipping on four batches in turn.
+"""Training programs beside PyTorch: 100 steps of an optimizer with clipping on four batches in turn.
 
 The loss and the norm of the gradients of each step, and the weights at the end, differ from PyTorch's in float64
 by at most three times what PyTorch's in float32 do so far, or a few units in the last place; of weights whose
 gradient is nothing but rounding (the bias of keys) that can be much. Besides, to the last bit: one thread and two,
---recompute layer, and a run that is stopped in the middle and resumed.
+--recompute layer (of AdamW), and a run that is stopped in the middle and resumed.
 
 That is without dropout. With it, the mean loss of each quarter of the steps lies where those of five of PyTorch's
 seeds do: between the least and the largest, or not farther outside than these are apart.
 
-What PyTorch gives is recorded (`training.safetensors`: float64's curves, rounded weights, and the gaps); with --live
-the installed one is asked, with --record its answers are written.
+What PyTorch gives is recorded (`training.safetensors`, of other optimizers than AdamW `training-NAME.safetensors`:
+float64's curves, rounded weights, and the gaps); with --live the installed one is asked, with --record its answers
+are written.
 """
 
 import argparse
@@ -19,17 +20,39 @@ import subprocess
 import sys
 import tempfile
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from gradients import HERE, Arrays, labels_for, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
 
-STEPS, BATCHES, RATE, DECAY, CLIP = 100, 4, 2e-4, 0.01, 1.0
+STEPS, BATCHES, DECAY, CLIP = 100, 4, 0.01, 1.0
 SEEDS, WINDOWS = 5, 4  # of dropout; in which losses are averaged
 WITHOUT_VECTOR_DECAY = "bert-masked-lm"  # of biases and norms
 BITS_WITH_DROPOUT = "gpt2-lm"  # it drops embeddings, probabilities and what is added
 FACTOR, FLOOR = 3.0, 4 * 2.0**-23  # times the gap; of a value
+EPS1 = 1e-4  # more than the rounding that is all there is to the gradient of a key's bias
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    torch_name: str
+    rate: float
+    torch_options: dict[str, object]
+    options: tuple[object, ...]  # the same for a program
+
+
+OPTIMIZERS = {
+    "adamw": Optimizer("AdamW", 2e-4, {}, ()),
+    "sgd": Optimizer("SGD", 0.02, {"momentum": 0.9}, ("--momentum", 0.9)),
+    "adafactor": Optimizer(
+        "Adafactor",
+        3e-3,
+        {"beta2_decay": -0.7, "eps": (EPS1, 0.25), "d": 1.1},
+        ("--beta2-decay", -0.7, "--eps1", EPS1, "--eps2", 0.25, "--clip-threshold", 1.1),
+    ),
+}
 
 
 def data_of(case: Path) -> Arrays:
@@ -48,7 +71,9 @@ def vector_decay(case: Path) -> float:
     return 0 if case.name == WITHOUT_VECTOR_DECAY else DECAY
 
 
-def curves(case: Path, data: Arrays, name: str, seed: int | None = None) -> tuple[np.ndarray, np.ndarray, Arrays]:
+def curves(
+    case: Path, data: Arrays, name: str, chosen: Optimizer, seed: int | None = None
+) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """PyTorch's losses, norms and last weights in a type, with dropout where there is a seed."""
     import torch
     from reference import load_model
@@ -59,10 +84,12 @@ def curves(case: Path, data: Arrays, name: str, seed: int | None = None) -> tupl
     names = trained_names(model)
     for name, p in model.named_parameters():
         p.requires_grad_(name in names)
-    return curves_of(model, data, RATE, vector_decay(case))
+    return curves_of(model, data, chosen, vector_decay(case))
 
 
-def curves_of(model: "torch.nn.Module", data: Arrays, rate: float, decay: float) -> tuple[np.ndarray, np.ndarray, Arrays]:
+def curves_of(
+    model: "torch.nn.Module", data: Arrays, chosen: Optimizer, decay: float
+) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """The losses, norms and last weights of a model whose parameters with gradients are trained; `decay` is of vectors."""
     import torch
     from exact import exact
@@ -70,7 +97,9 @@ def curves_of(model: "torch.nn.Module", data: Arrays, rate: float, decay: float)
     dtype = next(model.parameters()).dtype
     trained = [p for p in model.parameters() if p.requires_grad]
     vectors = {"params": [p for p in trained if p.ndim < 2], "weight_decay": decay}
-    optimizer = torch.optim.AdamW([{"params": [p for p in trained if p.ndim > 1]}, vectors], lr=rate, weight_decay=DECAY)
+    groups = [{"params": [p for p in trained if p.ndim > 1]}, vectors]
+    make = getattr(torch.optim, chosen.torch_name)
+    optimizer = make(groups, lr=chosen.rate, weight_decay=DECAY, **chosen.torch_options)
     losses, norms = [], []
     for step in range(len(data["labels"])):
         tensors = {name: torch.from_numpy(value[step]) for name, value in data.items()}
@@ -86,19 +115,20 @@ def curves_of(model: "torch.nn.Module", data: Arrays, rate: float, decay: float)
     return np.array(losses), np.array(norms), weights
 
 
-def expected_of(case: Path, data: Arrays, live: bool, record: bool) -> Arrays:
-    recorded = case / "training.safetensors"
+def expected_of(case: Path, data: Arrays, optimizer: str, live: bool, record: bool) -> Arrays:
+    recorded = case / ("training.safetensors" if optimizer == "adamw" else f"training-{optimizer}.safetensors")
     if not live and not record:
         return load_file(recorded)
-    exact, single = curves(case, data, "float64"), curves(case, data, "float32")
+    chosen = OPTIMIZERS[optimizer]
+    exact, single = (curves(case, data, name, chosen) for name in ("float64", "float32"))
     found = {}
     for name, (a, b) in {"loss": (exact[0], single[0]), "grad_norm": (exact[1], single[1])}.items():
         found |= {name: a, f"{name}.gap": np.abs(a - b)}
     for name, weight in exact[2].items():
         gap = np.abs(weight - single[2][name]).max()
         found |= {f"weights.{name}": weight.astype(np.float32), f"gaps.{name}": np.array(gap)}
-    if dropout_rates(case):
-        found["dropout_losses"] = np.stack([curves(case, data, "float32", seed)[0] for seed in range(SEEDS)])
+    if optimizer == "adamw" and dropout_rates(case):
+        found["dropout_losses"] = np.stack([curves(case, data, "float32", chosen, seed)[0] for seed in range(SEEDS)])
     if record:
         save_file(found, recorded)
     return found
@@ -113,18 +143,20 @@ def dropout_rates(case: Path) -> list[str]:
 class Runs:
     """Programs of a case, and what they log and save."""
 
-    def __init__(self, compiler: Path, case: Path, folder: Path):
-        self.compiler, self.case, self.folder = compiler, case, folder
+    def __init__(self, compiler: Path, case: Path, optimizer: str, folder: Path):
+        self.compiler, self.case, self.optimizer, self.folder = compiler, case, optimizer, folder
 
     def compile(self, *options: str) -> Path:
         program = self.folder / "-".join(["program", *options])
-        self.execute(self.compiler, self.case, "-o", program, "--mode", "train", *options)
+        mode = ("--mode", "train", "--optimizer", self.optimizer)
+        self.execute(self.compiler, self.case, "-o", program, *mode, *options)
         return program
 
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:
         log, save = self.folder / f"{name}.jsonl", self.folder / name
-        data = ("--data", self.folder / "data.safetensors", "--learning-rate", RATE, "--weight-decay", DECAY)
-        data += ("--vector-weight-decay", vector_decay(self.case))
+        chosen = OPTIMIZERS[self.optimizer]
+        data = ("--data", self.folder / "data.safetensors", "--learning-rate", chosen.rate, "--weight-decay", DECAY)
+        data += ("--vector-weight-decay", vector_decay(self.case), *chosen.options)
         self.execute(program, "train", "-w", self.case, *data, "--log", log, "--save", save, *options)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         return lines, (save / "model.safetensors").read_bytes()
@@ -183,7 +215,8 @@ def check_bits(runs: Runs, *options: object) -> list[dict[str, float]]:
     lines, saved = runs.train(program, "whole", "--threads", 2)
     if runs.train(program, "one", "--threads", 1) != (lines, saved):
         raise RuntimeError("one thread gives other bits than two")
-    if runs.train(runs.compile("--recompute", "layer", *options), "layer") != (lines, saved):
+    recomputes = runs.optimizer == "adamw"  # which has nothing to do with the update
+    if recomputes and runs.train(runs.compile("--recompute", "layer", *options), "layer") != (lines, saved):
         raise RuntimeError("--recompute layer gives other bits than none")
     runs.train(program, "half", "--steps", STEPS // 2)
     (runs.folder / "rest.jsonl").unlink(missing_ok=True)  # a resumed run appends to it
@@ -193,12 +226,12 @@ def check_bits(runs: Runs, *options: object) -> list[dict[str, float]]:
     return lines
 
 
-def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
+def check(compiler: Path, case: Path, optimizer: str, live: bool, record: bool) -> str:
     """How near it is; raises what is wrong."""
     data = data_of(case)
-    expected = expected_of(case, data, live, record)
+    expected = expected_of(case, data, optimizer, live, record)
     with tempfile.TemporaryDirectory() as scratch:
-        runs = Runs(compiler, case, Path(scratch))
+        runs = Runs(compiler, case, optimizer, Path(scratch))
         save_file(data, runs.folder / "data.safetensors")
         lines = check_bits(runs, "--dropout", "0")
         shares = [
@@ -210,7 +243,7 @@ def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
         given = load_file(case / "model.safetensors")
         if set(weights) != set(given):
             raise RuntimeError(f"other tensors are saved than given: {sorted(set(weights) ^ set(given))[:3]}")
-        if dropout_rates(case):
+        if "dropout_losses" in expected:
             with_dropout = check_bits(runs) if case.name == BITS_WITH_DROPOUT else runs.train(runs.compile(), "dropout")[0]
             compare_dropout(np.array([line["loss"] for line in with_dropout]), expected)
     drop = f"loss {lines[0]['loss']:.3f} -> {lines[-1]['loss']:.3f}"
@@ -222,11 +255,17 @@ def main() -> int:
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("--live", action="store_true", help="ask the installed transformers")
     parser.add_argument("--record", action="store_true", help="ask it and write its answers")
-    parser.add_argument("cases", nargs="*", help="golden cases (default: those recorded)")
+    parser.add_argument("cases", nargs="*", help="golden cases, or CASE:OPTIMIZER (default: those recorded)")
     options = parser.parse_args()
-    cases = options.cases or [path.parent.name for path in sorted(HERE.glob("*/training.safetensors"))]
+    recorded = sorted(HERE.glob("*/training*.safetensors"))
+    cases = options.cases or [path.parent.name + path.stem.removeprefix("training").replace("-", ":") for path in recorded]
     compiler = options.compile.resolve()
-    return run_cases("train", cases, lambda case: check(compiler, case, options.live, options.record))
+
+    def check_case(path: Path) -> str:
+        case, _, optimizer = path.name.partition(":")
+        return check(compiler, HERE / case, optimizer or "adamw", options.live, options.record)
+
+    return run_cases("train", cases, check_case)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ struct ColumnBlock {
 void forEachColumns(Emit &b, const Work &work, Value amount, int64_t width,
                     function_ref<void(const ColumnBlock &block)> emit);
 
-/// The sum of the elements of a vector of f32, in their order, in f64.
+/// The sum of the elements of a vector of f32, or of a matrix' first column, in their order, in
+/// f64.
 Value sumElements(Emit &b, Value buffer);
 
 } // namespace mlir::transformer

@@ -33,6 +33,7 @@ void emitNest(Emit &b, kernel::ElementLossOp op);
 void emitNest(Emit &b, kernel::ElementLossGradientOp op);
 void emitNest(Emit &b, kernel::SumRowsOp op);
 void emitNest(Emit &b, kernel::SumSquaresOp op);
+void emitNest(Emit &b, kernel::AdafactorUpdateOp op);
 void emitNest(Emit &b, kernel::NormGradientOp op);
 void emitNest(Emit &b, kernel::EmbeddingGradientOp op);
 void emitNest(Emit &b, kernel::TokenGradientOp op);

@@ -75,6 +75,17 @@ TEST_F(TrainCommand, TextIsForProgramsThatSayWhatTheyLearn) {
   expectContains(says, {"--batch-tokens is for text", "data is read as safetensors"});
 }
 
+TEST_F(TrainCommand, OptionsAreThoseOfTheProgramsOptimizer) {
+  EXPECT_EQ(train({"--beta2", "0.99"}), 0) << says;
+  for (const char *option :
+       {"--momentum=0.9", "--beta2-decay=-0.8", "--eps1=0", "--eps2=0", "--clip-threshold=1"}) {
+    EXPECT_EQ(train({option}), 1);
+    expectContains(says, {std::string(option, strchr(option, '=')).c_str(),
+                          ": expected an option of this program's optimizer: --beta1, --beta2, "
+                          "--epsilon"});
+  }
+}
+
 TEST_F(TrainCommand, NeedsAnEntryToEvaluate) {
   EXPECT_EQ(train({"--eval-data", folder.path("others")}, /*evaluates=*/false), 1);
   expectContains(says, {"no entry \"evaluate\"", "--mode train"});

@@ -1,0 +1,35 @@
+// RUN: transformer-opt %s -verify-diagnostics -split-input-file
+
+func.func @f(%p: tensor<4x8xf32>, %r: tensor<4x1xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
+  // expected-error @below {{expected moments 'tensor<4x1xf32>', 'tensor<1x8xf32>', found 'tensor<4x1xf32>', 'tensor<4x1xf32>'}}
+  %0, %1:2 = transformer.adafactor_update %p moments(%r, %r : tensor<4x1xf32>, tensor<4x1xf32>) %p, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
+  // expected-error @below {{expected moments 'tensor<4x1xf32>', 'tensor<1x8xf32>', found 'tensor<4x8xf32>'}}
+  %0, %1 = transformer.adafactor_update %p moments(%p : tensor<4x8xf32>) %p, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<8xf32>, %r: tensor<1xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
+  // expected-error @below {{expected moments 'tensor<8xf32>', found 'tensor<1xf32>', 'tensor<8xf32>'}}
+  %0, %1:2 = transformer.adafactor_update %p moments(%r, %p : tensor<1xf32>, tensor<8xf32>) %p, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<2x4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
+  // expected-error @below {{expected a parameter of one or two dimensions, found 'tensor<2x4x8xf32>'}}
+  %0, %1 = transformer.adafactor_update %p moments(%p : tensor<2x4x8xf32>) %p, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<2x4x8xf32>
+  return
+}
