@@ -38,6 +38,17 @@ LogicalResult ElementLossOp::verify() { return verifyNumbers(*this); }
 
 LogicalResult ElementLossGradientOp::verify() { return verifyNumbers(*this); }
 
+template <typename OpTy> static LogicalResult verifyColumn(OpTy op) {
+  int64_t width = widthOf(op.getLogits()), column = op.getColumn();
+  if (column >= 0 && column < width)
+    return success();
+  return op.emitOpError() << "expected a column in [0, " << width << "), found " << column;
+}
+
+LogicalResult SpanLossOp::verify() { return verifyColumn(*this); }
+
+LogicalResult SpanLossGradientOp::verify() { return verifyColumn(*this); }
+
 LogicalResult LinearWeightGradientOp::verify() {
   SmallVector<int64_t> expected = {widthOf(getDy()), widthOf(getX())};
   if (getLayout() == WeightLayout::InOut)

@@ -96,8 +96,8 @@ def Transformer_ElementLossOp : Transformer_Op<"element_loss", [Pure, Transforme
 
     and 0 where there is none.
 
-    Shapes: x `[T, W]`, labels `[T, W]` or, if W is 1, `[T]`; result a scalar.
-    Error: labels of another width.
+    Shapes: x `[T, W]`, labels `[T, W]` or, if W is 1, `[T]`, which may be integers; result
+    a scalar. Error: labels of another width.
 
     ```mlir
     %loss = transformer.element_loss squared %x, %labels : tensor<?x3xf32>, tensor<?x3xf32> -> tensor<f32>
@@ -105,7 +105,7 @@ def Transformer_ElementLossOp : Transformer_Op<"element_loss", [Pure, Transforme
     Source: torch.nn.MSELoss and BCEWithLogitsLoss, reduction "mean".
   }];
   let arguments = (ins Transformer_LossKindAttr:$kind, Transformer_Rows:$x,
-                       AnyTypeOf<[Transformer_Rows, TensorRankOf<[F32], [1]>]>:$labels);
+                       AnyTypeOf<[Transformer_Rows, TensorRankOf<[F32, I64], [1]>]>:$labels);
   let results = (outs Transformer_Scalar:$loss);
   let assemblyFormat = "$kind $x `,` $labels attr-dict `:` type($x) `,` type($labels) `->` type($loss)";
   let hasVerifier = 1;
@@ -125,9 +125,58 @@ def Transformer_ElementLossGradientOp : Transformer_Op<"element_loss_gradient",
     ```
   }];
   let arguments = (ins Transformer_LossKindAttr:$kind, Transformer_Rows:$x,
-                       AnyTypeOf<[Transformer_Rows, TensorRankOf<[F32], [1]>]>:$labels, Transformer_Scalar:$dloss);
+                       AnyTypeOf<[Transformer_Rows, TensorRankOf<[F32, I64], [1]>]>:$labels, Transformer_Scalar:$dloss);
   let results = (outs Transformer_Rows:$dx);
   let assemblyFormat = "$kind $x `,` $labels `,` $dloss attr-dict `:` type($x) `,` type($labels) `,` type($dloss)";
+  let hasVerifier = 1;
+}
+
+def Transformer_SpanLossOp : Transformer_Op<"span_loss", [Pure, Transformer_CostOpInterface,
+    DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
+  let summary = "mean cross-entropy of which token of each sequence is meant";
+  let description = [{
+    With `p` the softmax of `logits[t, column]` over the tokens t of a sequence b, and t(b)
+    that of them which came from the column `max(positions[b], 0)` of row b of
+    `[batch, sequence]`, the mean over all b that have one of `-log p[t(b)]`; 0 where none has.
+
+    Shapes: logits `[T, W]`, positions `[B]`, result a scalar. Error: a column outside `[0, W)`.
+
+    ```mlir
+    %start = transformer.span_loss %logits, %seq, %start_positions column 0 : tensor<?x2xf32>, tensor<?xi64> -> tensor<f32>
+    ```
+    Source: Devlin et al. 2019, section 4.2; ForQuestionAnsweringLoss of transformers, whose
+    softmax goes over padding, too.
+  }];
+  let arguments = (ins Transformer_Rows:$logits, Transformer_Sequences:$sequences, Transformer_Ids:$positions,
+                       I64Attr:$column);
+  let results = (outs Transformer_Scalar:$loss);
+  let assemblyFormat = [{
+    $logits `,` $sequences `,` $positions `column` $column attr-dict `:` type($logits) `,` type($positions) `->` type($loss)
+  }];
+  let hasVerifier = 1;
+}
+
+def Transformer_SpanLossGradientOp : Transformer_Op<"span_loss_gradient",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["logits", "dlogits"]>]> {
+  let summary = "backward of span_loss";
+  let description = [{
+    `dlogits[t, column] = dloss / n (p[t] - [t = t(b)])` in sequences that count, n being
+    how many do, else 0; 0 in other columns.
+
+    Shapes: as `span_loss`; dloss a scalar, dlogits `[T, W]`. Error: as `span_loss`.
+
+    ```mlir
+    %d = transformer.span_loss_gradient %logits, %seq, %start_positions, %dloss column 0
+        : tensor<?x2xf32>, tensor<?xi64>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$logits, Transformer_Sequences:$sequences, Transformer_Ids:$positions,
+                       Transformer_Scalar:$dloss, I64Attr:$column);
+  let results = (outs Transformer_Rows:$dlogits);
+  let assemblyFormat = [{
+    $logits `,` $sequences `,` $positions `,` $dloss `column` $column attr-dict
+    `:` type($logits) `,` type($positions) `,` type($dloss)
+  }];
   let hasVerifier = 1;
 }
 

@@ -172,3 +172,10 @@ LogicalResult CrossEntropyOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange
                                                  getPaddingIndexAttr(), getLabelSmoothingAttr());
   return success();
 }
+
+LogicalResult SpanLossOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
+                                         Gradients ofOperands) {
+  ofOperands[0] = SpanLossGradientOp::create(b, getLogits().getType(), getLogits(), getSequences(),
+                                             getPositions(), ofResults[0], getColumnAttr());
+  return success();
+}

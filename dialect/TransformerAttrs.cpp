@@ -136,9 +136,9 @@ LogicalResult ObjectiveAttr::verify(function_ref<InFlightDiagnostic()> emitError
   double value = smoothing.convertToDouble();
   if (!(value >= 0 && value < 1))
     return emitError() << "expected a label_smoothing in [0, 1), found " << value;
-  if (value > 0 && labelsNumbers(kind))
+  if (value > 0 && !labelsClasses(kind))
     return emitError() << "labels of " << stringifyObjectiveKind(kind)
-                       << " are numbers, which are not smoothed";
+                       << " are no classes, which alone are smoothed";
   return success();
 }
 

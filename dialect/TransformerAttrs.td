@@ -94,7 +94,11 @@ def Transformer_ObjectiveKind : Transformer_Enum<"ObjectiveKind", "what a model 
   I32EnumAttrCase<"TokenClass", 3, "token_class">,   // of each token its class
   I32EnumAttrCase<"Class", 4, "class">,              // of each sequence its class
   I32EnumAttrCase<"MultiLabel", 5, "multi_label">,   // of each sequence which of its classes hold
-  I32EnumAttrCase<"Regression", 6, "regression">     // of each sequence its numbers
+  I32EnumAttrCase<"Regression", 6, "regression">,    // of each sequence its numbers
+  I32EnumAttrCase<"Span", 7, "span">,                // of each sequence where an answer begins and ends
+  I32EnumAttrCase<"NextSentence", 8, "next_sentence">,   // masked_token, and whether a sequence's second text follows its first
+  I32EnumAttrCase<"SentenceOrder", 9, "sentence_order">, // masked_token, and whether a sequence's two texts are in order
+  I32EnumAttrCase<"ReplacedToken", 10, "replaced_token"> // of each token whether it was replaced
 ]>;
 def Transformer_ObjectiveAttr : AttrDef<Transformer_Dialect, "Objective"> {
   let mnemonic = "objective";
@@ -106,7 +110,22 @@ def Transformer_ObjectiveAttr : AttrDef<Transformer_Dialect, "Objective"> {
     those that are neither -100 nor `padding`. With multi_label and regression labels
     are numbers like `logits`, `[batch, N]` (regression with N = 1: `[batch]`), and the
     loss is the mean of all binary cross-entropies or squared differences.
-    Error: a label_smoothing outside [0, 1), or of labels that are numbers.
+
+    Others have outputs and labels of their own, and a loss that is a sum of two:
+
+    - `span`: `start_positions` and `end_positions`, `[batch]`, are columns of a row, of
+      which `start_logits` and `end_logits` have a score each; the loss is the mean of
+      both `span_loss`es. Scores of padding are never computed, so the softmax is over a
+      row's unmasked tokens; transformers', which computes them, adds them up with the
+      others, and gives the same for rows without padding.
+    - `next_sentence`, `sentence_order`: `labels` of tokens for `prediction_logits` (alone
+      what padding and label_smoothing are for), and of sequences a class, `[batch]`:
+      `next_sentence_label` for `seq_relationship_logits`, `sentence_order_label` for
+      `sop_logits`. The loss is the sum of both mean cross-entropies.
+
+    With replaced_token `labels` of tokens are 1 or 0, and the loss is the mean binary
+    cross-entropy of the unmasked ones.
+    Error: a label_smoothing outside [0, 1), or where labels are no classes.
     Source: the losses of transformers' heads; torch.nn.CrossEntropyLoss,
     BCEWithLogitsLoss, MSELoss.
   }];

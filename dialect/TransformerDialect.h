@@ -68,14 +68,10 @@ LogicalResult verifyRmsNorm(Operation *op, int64_t width, Value gamma, NormAttr 
 /// `[num_heads, P]` with an odd P.
 LogicalResult verifyPositionBias(Operation *op, Value bias, int64_t numHeads);
 
-/// Whether labels are numbers like the scores, not classes.
-constexpr bool labelsNumbers(ObjectiveKind kind) {
-  return kind == ObjectiveKind::MultiLabel || kind == ObjectiveKind::Regression;
-}
-
-/// Whether there is a row of scores for each sequence, not for each token.
-constexpr bool labelsSequences(ObjectiveKind kind) {
-  return kind == ObjectiveKind::Class || labelsNumbers(kind);
+/// Whether labels are classes, which label smoothing is for.
+constexpr bool labelsClasses(ObjectiveKind kind) {
+  return kind != ObjectiveKind::MultiLabel && kind != ObjectiveKind::Regression &&
+         kind != ObjectiveKind::Span && kind != ObjectiveKind::ReplacedToken;
 }
 
 /// Verifies that a rate of dropout is in [0, 1).

@@ -95,9 +95,11 @@ void transformer::buildAlbert(Import &import) {
   if (predicts)
     buildMaskedLm(model, albert, albert.activation, maskedLmNames, encoder,
                   head == "ForMaskedLM" ? "logits" : "prediction_logits");
-  if (head == "ForPreTraining")
+  if (head == "ForPreTraining") {
     model.output("sop_logits", body.linear(drop(pool()), "sop_classifier.classifier", labels),
                  {"batch"});
+    model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::SentenceOrder));
+  }
   if (head == "ForSequenceClassification")
     model.output("logits", body.linear(drop(pool()), "classifier", labels), {"batch"});
   buildTokenHead(import, labels, encoder);

@@ -61,11 +61,8 @@ public:
     if (point != EntryPoint::Step)
       memory = buildEncoder(source, table);
     if (point == EntryPoint::Encode)
-      return entry.encode(base + "decoder.layers", memory, source.sequences, config.decoder.heads,
-                          init, [&](Body &layer, Value x) {
-                            return std::pair(project(layer, x, "encoder_attn.k_proj"),
-                                             project(layer, x, "encoder_attn.v_proj"));
-                          });
+      return encodeSource(entry, base + "decoder.layers", memory, source.sequences,
+                          projections("encoder_attn"), config.decoder.heads, init);
     Value hidden = buildDecoder(entry, target, targetTable, memory, source.sequences);
     entry.outputCaches();
     buildOutput(hidden, target.sequences, targetTable, point);
@@ -170,16 +167,13 @@ private:
 
   Layer makeDecoderLayer(DecoderEntry &entry, bool hasMemory) {
     auto write = [&](Body &layer, ValueRange own, LayerCache &cache) {
-      AttentionOptions options = {config.decoder.heads, /*causal=*/true};
+      int64_t heads = config.decoder.heads;
       Value x = sublayer(layer, own[0], "self_attn_layer_norm", [&](Value y) {
-        return cache ? attendCache(layer, y, own[1], options, cache)
-                     : layer.multiHeadAttention(y, own[1], projections("self_attn"), options);
+        return attendSelf(layer, y, own[1], projections("self_attn"), {heads, /*causal=*/true},
+                          cache);
       });
       x = sublayer(layer, x, "encoder_attn_layer_norm", [&](Value y) {
-        if (cache)
-          return attendSource(layer, y, own[1], cache);
-        return layer.multiHeadAttention(y, own[1], projections("encoder_attn"),
-                                        {config.decoder.heads, /*causal=*/false, own[2], own[3]});
+        return attendSource(layer, y, own, projections("encoder_attn"), heads, cache);
       });
       return feedForward(layer, x, config.decoder);
     };
@@ -193,29 +187,8 @@ private:
     return layer.layerNorm(layer.add(x, layer.drop(write(x)), "residual"), norm, config.norm);
   }
 
-  static std::array<std::string, 4> projections(const std::string &block) {
+  static Projections projections(const std::string &block) {
     return {block + ".q_proj", block + ".k_proj", block + ".v_proj", block + ".out_proj"};
-  }
-
-  Value project(Body &layer, Value x, StringRef name) {
-    return layer.linear(x, name, config.width);
-  }
-
-  double scale() const { return 1 / std::sqrt(double(config.width / config.decoder.heads)); }
-
-  Value attendCache(Body &layer, Value x, Value sequences, const AttentionOptions &options,
-                    LayerCache &cache) {
-    SmallVector<Value> qkv;
-    for (StringRef name : {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"})
-      qkv.push_back(project(layer, x, name));
-    return project(layer, cache.attend(layer, qkv, sequences, options, scale()),
-                   "self_attn.out_proj");
-  }
-
-  Value attendSource(Body &layer, Value x, Value sequences, LayerCache &cache) {
-    Value q = project(layer, x, "encoder_attn.q_proj");
-    return project(layer, cache.attendSource(layer, q, sequences, {config.decoder.heads}, scale()),
-                   "encoder_attn.out_proj");
   }
 
   Value feedForward(Body &layer, Value x, const BartConfig::Stack &stack) {

@@ -32,11 +32,13 @@ void transformer::buildBert(Import &import) {
   if (predicts)
     buildMaskedLm(model, bert, bert.activation, maskedLmNames, encoder,
                   head == "ForMaskedLM" ? "logits" : "prediction_logits");
-  if (head == "ForPreTraining")
+  if (head == "ForPreTraining") {
     model.output(
         "seq_relationship_logits",
         body.linear(buildBertPooler(model, bert, base, encoder), "cls.seq_relationship", 2),
         {"batch"});
+    model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::NextSentence));
+  }
   if (head == "ForSequenceClassification")
     model.output(
         "logits",

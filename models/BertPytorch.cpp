@@ -45,7 +45,11 @@ void transformer::buildBertPytorch(Import &import) {
 
   ModelBuilder &model = import.model;
   model.dropout = {dropout, dropout, dropout};
-  model.aliases.prefix = "bert."; // the class with the training heads holds the model as `bert`
+  // The class with the heads of training holds the model as `bert`.
+  bool predicts =
+      config.architecture() == "BERTLM" || import.checkpoint.holds("mask_lm.linear.weight");
+  const std::string base = predicts ? "bert." : "";
+  model.aliases = {"bert.", predicts, {}};
   Value ids = model.input({"input_ids", {}, vocabSize, maxLength});
   Value mask = model.input({"attention_mask", model.missing(DefaultKind::Greater, "input_ids", 0)});
   Value types = model.input({"token_type_ids", model.missing(DefaultKind::Zeros), segments});
@@ -54,14 +58,22 @@ void transformer::buildBertPytorch(Import &import) {
 
   Body &body = model.entry();
   constexpr int64_t padding = 0; // a row of both tables
-  Value words = body.embedding(packed[0], "embedding.token", vocabSize, width, 1, padding);
-  Value placed = body.add(words, body.sinusoids(packed[2], width, maxLength), "embeddings");
-  Value hidden =
-      body.add(placed, body.embedding(packed[1], "embedding.segment", segments, width, 1, padding),
-               "embeddings");
+  Value tokens = body.embedding(packed[0], base + "embedding.token", vocabSize, width, 1, padding);
+  Value placed = body.add(tokens, body.sinusoids(packed[2], width, maxLength), "embeddings");
+  Value hidden = body.add(
+      placed, body.embedding(packed[1], base + "embedding.segment", segments, width, 1, padding),
+      "embeddings");
   hidden = body.drop(hidden);
   Layer layer = makeLayer(model, width, heads);
   for (int64_t i = 0; i < layers; ++i)
-    hidden = model.call(layer, "transformer_blocks." + std::to_string(i), {hidden, packed[3]});
+    hidden =
+        model.call(layer, base + "transformer_blocks." + std::to_string(i), {hidden, packed[3]});
   model.output("last_hidden_state", body.unpack(hidden, packed[3], "last_hidden_state"));
+  if (!predicts)
+    return;
+  Value words = body.linear(hidden, "mask_lm.linear", vocabSize);
+  model.output("prediction_logits", body.unpack(words, packed[3], "prediction_logits"));
+  Value first = body.firstToken(hidden, packed[3]);
+  model.output("seq_relationship_logits", body.linear(first, "next_sentence.linear", 2), {"batch"});
+  model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::NextSentence, padding));
 }

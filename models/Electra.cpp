@@ -37,6 +37,7 @@ void transformer::buildElectra(Import &import) {
     Value logits = body.linear(body.activation(electra.activation, dense),
                                "discriminator_predictions.dense_prediction", 1);
     model.output("logits", body.unpack(logits, sequences, "logits", 0));
+    model.setObjective(ObjectiveAttr::get(model.getContext(), ObjectiveKind::ReplacedToken));
   }
   if (head == "ForSequenceClassification") {
     auto drop = [&](Value x) { return body.drop(x, electra.dropout.classifier); };

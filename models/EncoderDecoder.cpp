@@ -1,5 +1,6 @@
 //===- EncoderDecoder.cpp - what encoder-decoder models share -------------===//
 #include "models/EncoderDecoder.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -36,4 +37,33 @@ SmallVector<ModelBuilder::Argument> transformer::layerArguments(ModelBuilder &mo
   if (hasMemory)
     arguments.append({{"memory", rows}, {"memory_sequences", sequences}});
   return arguments;
+}
+
+static double scaleOf(Value x, int64_t heads) { return 1 / std::sqrt(double(widthOf(x) / heads)); }
+
+Value transformer::attendSelf(Body &layer, Value x, Value sequences, const Projections &names,
+                              const AttentionOptions &options, LayerCache &cache) {
+  if (!cache)
+    return layer.multiHeadAttention(x, sequences, names, options);
+  SmallVector<Value> qkv;
+  for (const std::string &name : ArrayRef(names).drop_back())
+    qkv.push_back(layer.linear(x, name, widthOf(x)));
+  Value y = cache.attend(layer, qkv, sequences, options, scaleOf(x, options.heads));
+  return layer.linear(y, names.back(), widthOf(x));
+}
+
+Value transformer::attendSource(Body &layer, Value x, ValueRange own, const Projections &names,
+                                int64_t heads, const LayerCache &cache) {
+  if (!cache)
+    return layer.multiHeadAttention(x, own[1], names, {heads, /*causal=*/false, own[2], own[3]});
+  Value q = layer.linear(x, names[0], widthOf(x));
+  Value y = cache.attendSource(layer, q, own[1], {heads}, scaleOf(x, heads));
+  return layer.linear(y, names[3], widthOf(x));
+}
+
+void transformer::encodeSource(DecoderEntry &entry, StringRef scope, Value memory, Value sequences,
+                               const Projections &names, int64_t heads, InitScheme init) {
+  entry.encode(scope, memory, sequences, heads, init, [&](Body &layer, Value x) {
+    return std::pair(layer.linear(x, names[1], widthOf(x)), layer.linear(x, names[2], widthOf(x)));
+  });
 }

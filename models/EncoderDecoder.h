@@ -42,6 +42,23 @@ Side buildSide(ModelBuilder &model, const SideInputs &inputs, bool decoder);
 SmallVector<ModelBuilder::Argument> layerArguments(ModelBuilder &model, int64_t width,
                                                    bool hasMemory);
 
+/// Names of an attention block's linear layers: query, key, value and output.
+using Projections = std::array<std::string, 4>;
+
+/// Self-attention in a decoder's layer: of its own rows, or with a cache of all there are.
+Value attendSelf(Body &layer, Value x, Value sequences, const Projections &names,
+                 const AttentionOptions &options, LayerCache &cache);
+
+/// Cross-attention of x in a decoder's layer; `own` are the arguments of the layer, of which memory
+/// is one unless the cache has the source.
+Value attendSource(Body &layer, Value x, ValueRange own, const Projections &names, int64_t heads,
+                   const LayerCache &cache);
+
+/// All there is to the end of `encode`, where the decoder's layers project `memory` by the linear
+/// layers called `names`.
+void encodeSource(DecoderEntry &entry, StringRef scope, Value memory, Value sequences,
+                  const Projections &names, int64_t heads, InitScheme init);
+
 } // namespace mlir::transformer
 
 #endif // MODELS_ENCODERDECODER_H

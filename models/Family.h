@@ -24,7 +24,8 @@ struct Import {
 /// vectors. `maxLength` is the longest sequence of the model.
 void addEmbedding(Import &import, int64_t maxLength);
 
-/// Says what the model of a Hugging Face head is trained for, where that is supported.
+/// Says what the model of a Hugging Face head is trained for, where that is supported; families
+/// themselves say what their pretraining is.
 void setObjective(Import &import);
 
 void buildBert(Import &import);

@@ -15,6 +15,8 @@ void transformer::setObjective(Import &import) {
     kind = ObjectiveKind::TargetToken;
   else if (head == "ForTokenClassification")
     kind = ObjectiveKind::TokenClass;
+  else if (head == "ForQuestionAnswering")
+    kind = ObjectiveKind::Span;
   else if (head == "ForSequenceClassification" || head == "ForImageClassification") {
     // transformers decides by the labels' type where nothing is said, which nobody knows here.
     std::string type = import.config.text({"problem_type"}, "");

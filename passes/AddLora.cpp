@@ -81,8 +81,8 @@ private:
     auto rowsOf = [&](int64_t width) {
       return RankedTensorType::get({linear.getType().getShape()[0], width}, b.getF32Type());
     };
-    Value down = LinearOp::create(b, rowsOf(lora.getRank()), x, matrices.down, Value(),
-                                  WeightLayout::OutIn);
+    Value down =
+        LinearOp::create(b, rowsOf(lora.getRank()), x, matrices.down, Value(), WeightLayout::OutIn);
     Value scaled = scaleAdapter(b, b.getLoc(), lora, matrices.up);
     Value up = LinearOp::create(b, linear.getType(), down, scaled, Value(), WeightLayout::OutIn);
     Value sum = arith::AddFOp::create(b, linear, up);
@@ -151,8 +151,8 @@ private:
     auto add = [&](ArrayRef<int64_t> shape, StringRef name) -> Value {
       unsigned index = function.getNumArguments();
       Location loc = NameLoc::get(StringAttr::get(function.getContext(), name));
-      (void)function.insertArgument(
-          index, RankedTensorType::get(shape, type.getElementType()), {}, loc);
+      (void)function.insertArgument(index, RankedTensorType::get(shape, type.getElementType()), {},
+                                    loc);
       return function.getArgument(index);
     };
     Value down = add({lora.getRank(), type.getDimSize(isInOut ? 0 : 1)}, "lora_A");

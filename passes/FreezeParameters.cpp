@@ -19,8 +19,8 @@ struct FreezeParameters : transformer::impl::FreezeParametersPassBase<FreezePara
     for (StringRef pattern : patterns) {
       auto glob = llvm::GlobPattern::create(pattern);
       if (!glob) {
-        getOperation().emitError() << "pattern \"" << pattern
-                                   << "\": " << llvm::toString(glob.takeError());
+        getOperation().emitError()
+            << "pattern \"" << pattern << "\": " << llvm::toString(glob.takeError());
         return signalPassFailure();
       }
       bool any = false;

@@ -32,8 +32,8 @@ Adapter mlir::transformer::declareAdapter(SymbolTable &symbols, ParameterOp para
   auto shape = cast<RankedTensorType>(parameter.getType()).getShape();
   bool isInOut = layout == WeightLayout::InOut;
   int64_t in = shape[isInOut ? 0 : 1], out = shape[isInOut ? 1 : 0];
-  auto uniform =
-      InitAttr::get(b.getContext(), InitKind::KaimingUniform, b.getF64FloatAttr(std::sqrt(5.0)), {});
+  auto uniform = InitAttr::get(b.getContext(), InitKind::KaimingUniform,
+                               b.getF64FloatAttr(std::sqrt(5.0)), {});
   auto zeros = InitAttr::get(b.getContext(), InitKind::Zeros, {}, {});
   return {declare(kDown, {rank, in}, uniform), declare(kUp, {out, rank}, zeros)};
 }
@@ -43,7 +43,8 @@ Value mlir::transformer::scaleAdapter(OpBuilder &b, Location loc, LoraAttr lora,
   if (scale == 1)
     return matrix;
   auto type = cast<RankedTensorType>(matrix.getType());
-  auto factor = DenseElementsAttr::get(type, Attribute(b.getF32FloatAttr(static_cast<float>(scale))));
+  auto factor =
+      DenseElementsAttr::get(type, Attribute(b.getF32FloatAttr(static_cast<float>(scale))));
   return arith::MulFOp::create(b, loc, matrix, arith::ConstantOp::create(b, loc, factor));
 }
 
@@ -53,8 +54,7 @@ LogicalResult mlir::transformer::checkTargets(ModuleOp module, LoraAttr lora) {
     StringRef name = parameter.getSymName();
     if (name.consume_back(kDown))
       adapted.insert(name);
-    else if (!name.ends_with(kUp) &&
-             cast<RankedTensorType>(parameter.getType()).getRank() == 2 &&
+    else if (!name.ends_with(kUp) && cast<RankedTensorType>(parameter.getType()).getRank() == 2 &&
              name.consume_back(".weight"))
       others.insert(name.rsplit('.').second.empty() ? name : name.rsplit('.').second);
   }

@@ -62,8 +62,7 @@ struct MergeLora : transformer::impl::MergeLoraPassBase<MergeLora> {
   }
 
 private:
-  static void merge(SymbolTable &symbols, LoraAttr lora, GetParameterOp read,
-                    WeightLayout layout) {
+  static void merge(SymbolTable &symbols, LoraAttr lora, GetParameterOp read, WeightLayout layout) {
     Adapter adapter = declareAdapter(symbols, symbols.lookup<ParameterOp>(read.getName()), layout,
                                      lora.getRank());
     ImplicitLocOpBuilder b(read.getLoc(), read);

@@ -288,12 +288,13 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
     Adds `@loss` beside `@forward`: the same arguments and `labels` (`[B, S]` i64, of
     the objective `class` `[B]`; -100 where none counts), and as its one result the mean
     cross-entropy of the scores of the output `logits` with these labels, as
-    `transformer.objective` of `@forward` says. Without that attribute, a model that
-    generates, having `@step` and no `decoder_input_ids`, is trained for the next token,
-    others for a class of each token. Masked tokens have no score, so their labels do not
-    count.
+    `transformer.objective` of `@forward` says; that attribute's description has the
+    labels and losses of other objectives, and the outputs that they are of. Without it, a
+    model that generates, having `@step` and no `decoder_input_ids`, is trained for the
+    next token, others for a class of each token. Masked tokens have no score, so their
+    labels do not count.
 
-    Error: no entry `@forward` with such an output.
+    Error: no entry `@forward` with such outputs.
 
     Example:
     ```mlir
@@ -315,7 +316,7 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"evaluation", "evaluation", "std::string", "",
                         "the name of a second function like `@loss`, which stays an entry point of a training program">];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
 def AddLoraPass : Pass<"transformer-add-lora", "::mlir::ModuleOp"> {

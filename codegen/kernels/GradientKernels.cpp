@@ -36,8 +36,11 @@ static LogicalResult verifyNumbers(Operation *op, Value x, Value labels) {
   if (failed(width))
     return failure();
   SmallVector<int64_t> shape = {kAny, *width};
-  shape.truncate(cast<ShapedType>(labels.getType()).getRank() == 1 && *width == 1 ? 1 : 2);
-  return verifyBuffer(op, "labels", labels, f32(op), shape);
+  auto type = cast<ShapedType>(labels.getType());
+  bool isVector = type.getRank() == 1 && *width == 1;
+  shape.truncate(isVector ? 1 : 2);
+  bool areIntegers = isVector && type.getElementType().isInteger();
+  return verifyBuffer(op, "labels", labels, areIntegers ? i64(op) : f32(op), shape);
 }
 
 LogicalResult ElementLossOp::verify() {
@@ -51,6 +54,30 @@ LogicalResult ElementLossGradientOp::verify() {
       failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
     return failure();
   return verifyRowsAndOut(*this, "x", getX(), getOuts()[0]);
+}
+
+/// What span_loss and its backward read.
+template <typename OpTy> static LogicalResult verifySpans(OpTy op) {
+  FailureOr<int64_t> width = verifyRows(op, "logits", op.getLogits());
+  if (failed(width) || failed(verifyBuffer(op, "offsets", op.getCu(), index(op), {kAny})) ||
+      failed(verifyBuffer(op, "places", op.getRows(), index(op), {kAny})))
+    return failure();
+  if (int64_t column = op.getColumn(); column < 0 || column >= *width)
+    return op.emitOpError() << "expected a column in [0, " << *width << "), found " << column;
+  return verifyBuffer(op, "positions", op.getPositions(), i64(op), {kAny});
+}
+
+LogicalResult SpanLossOp::verify() {
+  if (failed(verifyKernel(*this, 1)) || failed(verifySpans(*this)))
+    return failure();
+  return verifyBuffer(*this, "the loss", getOuts()[0], f32(*this), {});
+}
+
+LogicalResult SpanLossGradientOp::verify() {
+  if (failed(verifyKernel(*this, 1)) || failed(verifySpans(*this)) ||
+      failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
+    return failure();
+  return verifyRowsAndOut(*this, "logits", getLogits(), getOuts()[0]);
 }
 
 LogicalResult SumRowsOp::verify() {

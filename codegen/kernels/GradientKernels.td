@@ -37,17 +37,36 @@ def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient"> {
 
 def Kernel_ElementLossOp : Kernel_Op<"element_loss"> {
   let summary = "mean of what each number adds to a loss";
-  let description = [{ins: x `[T, W]`, labels `[T, W]` or `[T]`; outs: the loss, a scalar.}];
+  let description = [{ins: x `[T, W]`, labels `[T, W]` or `[T]` (f32, the last also i64); outs: the loss, a scalar.}];
   let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs, Transformer_LossKindAttr:$kind);
   let assemblyFormat = "$kind `ins` `(` $x `,` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_ElementLossGradientOp : Kernel_Op<"element_loss_gradient"> {
   let summary = "backward of element_loss";
-  let description = [{ins: x `[T, W]`, labels `[T, W]` or `[T]`, dloss, a scalar; outs: dx `[T, W]`.}];
+  let description = [{ins: x `[T, W]`, labels `[T, W]` or `[T]` (f32, the last also i64), dloss, a scalar; outs: dx `[T, W]`.}];
   let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$labels, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs,
                        Transformer_LossKindAttr:$kind);
   let assemblyFormat = "$kind `ins` `(` $x `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_SpanLossOp : Kernel_Op<"span_loss"> {
+  let summary = "mean cross-entropy of which token of each sequence is meant";
+  let description = [{
+    ins: logits `[T, W]`, cu `[B + 1]` index, rows `[T]` index, positions `[B]` i64, the length
+    of the padded rows; outs: the loss, a scalar.
+  }];
+  let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$cu, Kernel_Buffer:$rows, Kernel_Buffer:$positions,
+                       Index:$length, Variadic<Kernel_Buffer>:$outs, I64Attr:$column);
+  let assemblyFormat = "`ins` `(` $logits `,` $cu `,` $rows `,` $positions `,` $length `)` `outs` `(` $outs `)` `column` $column attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_SpanLossGradientOp : Kernel_Op<"span_loss_gradient"> {
+  let summary = "backward of span_loss";
+  let description = [{ins: those of `span_loss`, then dloss, a scalar; outs: dlogits `[T, W]`.}];
+  let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$cu, Kernel_Buffer:$rows, Kernel_Buffer:$positions,
+                       Index:$length, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs, I64Attr:$column);
+  let assemblyFormat = "`ins` `(` $logits `,` $cu `,` $rows `,` $positions `,` $length `,` $dloss `)` `outs` `(` $outs `)` `column` $column attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_SumRowsOp : Kernel_Op<"sum_rows"> {

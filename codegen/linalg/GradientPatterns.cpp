@@ -88,6 +88,34 @@ struct ConvertElementLossGradient : OpConversionPattern<ElementLossGradientOp> {
   }
 };
 
+struct ConvertSpanLoss : OpConversionPattern<SpanLossOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(SpanLossOp op, OneToNOpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    SequenceValues of(adaptor.getSequences());
+    Value logits = adaptor.getLogits().front();
+    Value out = emptyRows(rewriter, op.getLoc(), op.getLoss(), logits);
+    rewriter.replaceOpWithNewOp<kernel::SpanLossOp>(op, TypeRange{out.getType()}, logits, of.cu,
+                                                    of.rows, adaptor.getPositions().front(),
+                                                    of.length, ValueRange{out}, op.getColumnAttr());
+    return success();
+  }
+};
+
+struct ConvertSpanLossGradient : OpConversionPattern<SpanLossGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(SpanLossGradientOp op, OneToNOpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    SequenceValues of(adaptor.getSequences());
+    Value logits = adaptor.getLogits().front();
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDlogits(), logits);
+    rewriter.replaceOpWithNewOp<kernel::SpanLossGradientOp>(
+        op, TypeRange{out.getType()}, logits, of.cu, of.rows, adaptor.getPositions().front(),
+        of.length, adaptor.getDloss().front(), ValueRange{out}, op.getColumnAttr());
+    return success();
+  }
+};
+
 /// A matrix product over the tokens.
 struct ConvertLinearWeightGradient : OpConversionPattern<LinearWeightGradientOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -271,10 +299,11 @@ bool mlir::transformer::isConcatOfRows(Operation *op) {
 
 void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns
-      .add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient, ConvertElementLoss,
-           ConvertElementLossGradient, ConvertLinearWeightGradient, ConvertSumRows,
-           ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
-           ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient, ConvertDropout,
-           ConvertAttentionGradient, ConvertSplat, ConvertConcat>(converter, patterns.getContext());
+  patterns.add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
+               ConvertElementLoss, ConvertElementLossGradient, ConvertSpanLoss,
+               ConvertSpanLossGradient, ConvertLinearWeightGradient, ConvertSumRows,
+               ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
+               ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient,
+               ConvertDropout, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
+      converter, patterns.getContext());
 }

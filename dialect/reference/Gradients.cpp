@@ -83,13 +83,74 @@ LogicalResult reference::evaluate(CrossEntropyGradientOp op, Frame &frame) {
   return success();
 }
 
+/// Calls `visit` with each sequence that counts: its first token, the place of the one that is
+/// meant among its tokens, and their probabilities; returns how many count.
+template <typename OpTy>
+static FailureOr<int64_t>
+forEachSpan(OpTy op, Frame &frame,
+            llvm::function_ref<void(int64_t, int64_t, llvm::ArrayRef<double>)> visit) {
+  const Tensor &logits = frame.tensor(op.getLogits()), &positions = frame.tensor(op.getPositions());
+  const Sequences &sequences = frame.sequences(op.getSequences());
+  if (failed(checkRows(op, frame, "logits", logits, sequences)))
+    return failure();
+  if (positions.shape[0] != sequences.batch)
+    return frame.fail(op, "expected a position for each sequence");
+  int64_t count = 0;
+  for (int64_t b = 0; b < sequences.batch; ++b) {
+    int64_t first = sequences.offsets[b], end = sequences.offsets[b + 1], meant = end;
+    std::vector<double> scores;
+    for (int64_t t = first; t < end; ++t) {
+      if (sequences.places[t] % sequences.length == std::max<int64_t>(positions.integers()[b], 0))
+        meant = t;
+      scores.push_back(logits.row(t)[op.getColumn()]);
+    }
+    if (meant == end)
+      continue;
+    visit(first, meant - first, probabilities(scores));
+    ++count;
+  }
+  return count;
+}
+
+LogicalResult reference::evaluate(SpanLossOp op, Frame &frame) {
+  double sum = 0;
+  auto count = forEachSpan(op, frame, [&](int64_t, int64_t meant, llvm::ArrayRef<double> p) {
+    sum -= std::log(p[meant]);
+  });
+  if (failed(count))
+    return failure();
+  frame.set(op.getLoss(), Tensor{{}, std::vector<double>{*count ? sum / *count : 0.0}});
+  return success();
+}
+
+LogicalResult reference::evaluate(SpanLossGradientOp op, Frame &frame) {
+  Tensor result = Tensor::zeros(frame.tensor(op.getLogits()).shape);
+  auto count = forEachSpan(op, frame, [&](int64_t first, int64_t meant, llvm::ArrayRef<double> p) {
+    for (auto [i, value] : llvm::enumerate(p))
+      result.row(first + i)[op.getColumn()] = value - (static_cast<int64_t>(i) == meant);
+  });
+  if (failed(count))
+    return failure();
+  for (double &value : result.reals())
+    value *= frame.tensor(op.getDloss()).reals()[0] / std::max<int64_t>(*count, 1);
+  frame.set(op.getDlogits(), std::move(result));
+  return success();
+}
+
+/// The labels of an element_loss, which may be integers.
+static std::vector<double> numbersOf(const Tensor &labels) {
+  if (!labels.isInteger())
+    return labels.reals();
+  return {labels.integers().begin(), labels.integers().end()};
+}
+
 static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 LogicalResult reference::evaluate(ElementLossOp op, Frame &frame) {
   const Tensor &x = frame.tensor(op.getX()), &labels = frame.tensor(op.getLabels());
   bool squared = op.getKind() == LossKind::Squared;
   double sum = 0;
-  for (auto [a, y] : llvm::zip_equal(x.reals(), labels.reals()))
+  for (auto [a, y] : llvm::zip_equal(x.reals(), numbersOf(labels)))
     sum +=
         squared ? (a - y) * (a - y) : std::max(a, 0.0) - a * y + std::log1p(std::exp(-std::abs(a)));
   double count = std::max<size_t>(x.reals().size(), 1);
@@ -102,7 +163,7 @@ LogicalResult reference::evaluate(ElementLossGradientOp op, Frame &frame) {
   bool squared = op.getKind() == LossKind::Squared;
   Tensor result = Tensor::zeros(x.shape);
   double share = frame.tensor(op.getDloss()).reals()[0] / x.reals().size();
-  for (auto [dx, a, y] : llvm::zip_equal(result.reals(), x.reals(), labels.reals()))
+  for (auto [dx, a, y] : llvm::zip_equal(result.reals(), x.reals(), numbersOf(labels)))
     dx = share * (squared ? 2 * (a - y) : logistic(a) - y);
   frame.set(op.getDx(), std::move(result));
   return success();

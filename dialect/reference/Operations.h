@@ -41,6 +41,8 @@ LogicalResult evaluate(CrossEntropyOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyGradientOp op, Frame &frame);
 LogicalResult evaluate(ElementLossOp op, Frame &frame);
 LogicalResult evaluate(ElementLossGradientOp op, Frame &frame);
+LogicalResult evaluate(SpanLossOp op, Frame &frame);
+LogicalResult evaluate(SpanLossGradientOp op, Frame &frame);
 LogicalResult evaluate(LinearWeightGradientOp op, Frame &frame);
 LogicalResult evaluate(SumRowsOp op, Frame &frame);
 LogicalResult evaluate(ActivationGradientOp op, Frame &frame);

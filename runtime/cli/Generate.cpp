@@ -146,7 +146,7 @@ void generateTensors(const Session &session, const GenerateOptions &options) {
   checkOutputSpecs(options.outputs, {"sequences"});
   GenerationConfig config = readConfig(session, options);
   PromptBatch batch(readTensors(options.inputs), config, Sources::exist(*session.module),
-                    Sources::features(*session.module));
+                    Sources::features(*session.module), Sources::padding(*session.module));
   Program program = session.openProgram();
   config = batch.withNewTokens(config, StepModel(program).maxPositions());
   Generator generator(program, config, options.batch);

@@ -20,7 +20,8 @@ std::string adaptedFolder(const std::string &path) {
   Json config = parseJson(file, MappedFile(file).text());
   if (!config.is_object() || !config.contains(baseField) || !config[baseField].is_string())
     fail("{}: '{}': expected the folder of the model that is adapted, found {}", file, baseField,
-         config.is_object() && config.contains(baseField) ? describe(config[baseField]) : "nothing");
+         config.is_object() && config.contains(baseField) ? describe(config[baseField])
+                                                          : "nothing");
   auto base = config[baseField].get<std::string>();
   if (!isDirectory(base))
     fail("{}: '{}': there is no folder {}", file, baseField, printable(base));

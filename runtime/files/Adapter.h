@@ -15,8 +15,8 @@ constexpr const char *adapterConfig = "adapter_config.json";
 /// Whether `path` is a folder of adapters, without a model of its own.
 bool isAdapter(const std::string &path);
 
-/// The folder of the model that the adapters in the folder `path` belong to. Throws Error that names
-/// the file.
+/// The folder of the model that the adapters in the folder `path` belong to. Throws Error that
+/// names the file.
 std::string adaptedFolder(const std::string &path);
 
 /// Whether a parameter of that name is one of an adapter's two matrices.

@@ -17,14 +17,18 @@ std::vector<int64_t> integers(const std::string &name, const Tensor &tensor) {
   return values;
 }
 
-/// Which ids are no padding.
-std::vector<int64_t> maskOf(const std::vector<int64_t> &ids, const GenerationConfig &config) {
-  std::vector<int64_t> mask(ids.size(), 1);
+/// The pad token, if it ends no sequence.
+std::optional<int64_t> paddingOf(const GenerationConfig &config) {
   const std::vector<int64_t> &eos = config.eosTokenId;
-  if (!config.padTokenId || std::find(eos.begin(), eos.end(), *config.padTokenId) != eos.end())
-    return mask;
-  std::transform(ids.begin(), ids.end(), mask.begin(),
-                 [&](int64_t id) { return id != *config.padTokenId; });
+  bool ends =
+      config.padTokenId && std::find(eos.begin(), eos.end(), *config.padTokenId) != eos.end();
+  return ends ? std::nullopt : config.padTokenId;
+}
+
+/// Which ids are no padding.
+std::vector<int64_t> maskOf(const std::vector<int64_t> &ids, std::optional<int64_t> padding) {
+  std::vector<int64_t> mask(ids.size());
+  std::transform(ids.begin(), ids.end(), mask.begin(), [&](int64_t id) { return id != padding; });
   return mask;
 }
 
@@ -38,10 +42,10 @@ std::vector<int64_t> readIds(const std::string &name, const Tensor &tensor) {
 
 /// The mask of ids `[batch, length]`, given or made.
 std::vector<int64_t> readMask(const TensorMap &inputs, const std::vector<int64_t> &ids,
-                              const std::vector<int64_t> &shape, const GenerationConfig &config) {
+                              const std::vector<int64_t> &shape, std::optional<int64_t> padding) {
   auto given = inputs.find("attention_mask");
   if (given == inputs.end())
-    return maskOf(ids, config);
+    return maskOf(ids, padding);
   if (given->second.shape() != shape)
     fail("attention_mask: expected {}, the shape of input_ids, found {}", shapeText(shape),
          shapeText(given->second.shape()));
@@ -69,16 +73,17 @@ void checkNames(const TensorMap &inputs, std::initializer_list<std::string> name
 } // namespace
 
 PromptBatch::PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource,
-                         const InputInfo *features) {
+                         const InputInfo *features, std::optional<int64_t> sourcePadding) {
+  std::optional<int64_t> padding = sourcePadding ? sourcePadding : paddingOf(config);
   if (features) {
     checkNames(inputs, {features->name, "decoder_input_ids"});
     readFeatures(inputs.at(features->name), *features);
   } else if (hasSource) {
     checkNames(inputs, {"input_ids", "attention_mask", "decoder_input_ids"});
-    readSources(inputs, config);
+    readSources(inputs, padding);
   } else {
     checkNames(inputs, {"input_ids", "attention_mask"});
-    readSources(inputs, config);
+    readSources(inputs, padding);
   }
   if (hasSource)
     readDecoderIds(inputs, config);
@@ -105,12 +110,12 @@ void PromptBatch::readFeatures(const Tensor &given, const InputInfo &features) {
   }
 }
 
-void PromptBatch::readSources(const TensorMap &inputs, const GenerationConfig &config) {
+void PromptBatch::readSources(const TensorMap &inputs, std::optional<int64_t> padding) {
   auto given = inputs.find("input_ids");
   const std::vector<int64_t> &shape = given->second.shape();
   ids = readIds("input_ids", given->second);
   length = shape[1];
-  std::vector<int64_t> mask = readMask(inputs, ids, shape, config);
+  std::vector<int64_t> mask = readMask(inputs, ids, shape, padding);
   rows.resize(size_t(shape[0]));
   for (size_t row = 0; row < rows.size(); ++row) {
     Prompt &prompt = rows[row];

@@ -7,6 +7,7 @@
 #include "runtime/generate/GenerationConfig.h"
 #include "runtime/generate/Prompt.h"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,12 +18,13 @@ namespace transformer::runtime {
 class PromptBatch {
 public:
   /// Checks names, types, shapes and the mask's values. Without a mask the pad token, if it ends no
-  /// sequence, is padding, as in transformers. With `hasSource`, for an encoder-decoder, these are
-  /// the encoder's, and `decoder_input_ids`, `[batch, length]`, if given, is what sequences begin
-  /// with behind the decoder's start token. An encoder that reads `features` has no `input_ids`.
-  /// Throws Error that names the input.
+  /// sequence, is padding, as in transformers, or `sourcePadding`. With `hasSource`, for an
+  /// encoder-decoder, these are the encoder's, and `decoder_input_ids`, `[batch, length]`, if
+  /// given, is what sequences begin with behind the decoder's start token. An encoder that reads
+  /// `features` has no `input_ids`. Throws Error that names the input.
   PromptBatch(const TensorMap &inputs, const GenerationConfig &config, bool hasSource = false,
-              const InputInfo *features = nullptr);
+              const InputInfo *features = nullptr,
+              std::optional<int64_t> sourcePadding = std::nullopt);
 
   /// Without their padding.
   std::span<const Prompt> prompts() const { return rows; }
@@ -37,7 +39,7 @@ public:
   Tensor sequences(const std::vector<std::vector<Hypothesis>> &results, int64_t fillToken) const;
 
 private:
-  void readSources(const TensorMap &inputs, const GenerationConfig &config);
+  void readSources(const TensorMap &inputs, std::optional<int64_t> padding);
   void readFeatures(const Tensor &given, const InputInfo &features);
   void readDecoderIds(const TensorMap &inputs, const GenerationConfig &config);
 

@@ -25,6 +25,14 @@ const InputInfo *Sources::features(const Module &module) {
   return found == entry->inputs.end() ? nullptr : &*found;
 }
 
+std::optional<int64_t> Sources::padding(const Module &module) {
+  const EntryInfo *entry = module.description().findEntry("encode");
+  const InputInfo *mask = entry ? entry->findInput("attention_mask") : nullptr;
+  if (!mask || !mask->defaultValue || mask->defaultValue->kind != DefaultInfo::NotEqual)
+    return std::nullopt;
+  return mask->defaultValue->value;
+}
+
 /// Features are so many positions as `key_lengths` may say, one number.
 int64_t Sources::lengthOf(const Prompt &prompt) const {
   return prompt.features ? endOf("key_lengths").value_or(1) - 1 : int64_t(prompt.source.size());

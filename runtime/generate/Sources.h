@@ -31,6 +31,9 @@ public:
   /// The encoder's input where it is numbers, not tokens, as a sound's; else null.
   const InputInfo *features() const { return features(program.module()); }
   static const InputInfo *features(const Module &module);
+  /// The token that a source's mask leaves out where none is given; none if the encoder has no
+  /// such.
+  static std::optional<int64_t> padding(const Module &module);
 
   /// The pages that a prompt's source takes. Throws Error that names the prompt by its number, from
   /// 0, when its source is empty, too long or of the other kind.

@@ -173,3 +173,19 @@ func.func @f(%ids: tensor<?xi64>, %dy: tensor<?x4xf32>, %other: tensor<6x4xf32>)
   %0 = transformer.embedding_gradient %ids, %dy onto(%other) : tensor<?xi64>, tensor<?x4xf32>, tensor<6x4xf32> -> tensor<5x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<?x2xf32>, %seq: !transformer.sequences, %at: tensor<?xi64>) {
+  // expected-error @below {{expected a column in [0, 2), found 2}}
+  %0 = transformer.span_loss %x, %seq, %at column 2 : tensor<?x2xf32>, tensor<?xi64> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x2xf32>, %seq: !transformer.sequences, %at: tensor<?xi64>, %d: tensor<f32>) {
+  // expected-error @below {{expected a column in [0, 2), found -1}}
+  %0 = transformer.span_loss_gradient %x, %seq, %at, %d column -1 : tensor<?x2xf32>, tensor<?xi64>, tensor<f32>
+  return
+}

@@ -12,8 +12,11 @@ TOKENS = {
     "t5": {"decoder_start_token_id": 0},  # as in all checkpoints; transformers has no default
 }
 # How many positions the tables of the two sides have. Whisper's encoder always uses all.
-FIELDS = {"whisper": {"encoder": ("max_source_positions", 70), "decoder": ("max_target_positions", POSITIONS)}}
-NATIVE = ("transformer",)
+FIELDS = {
+    "whisper": {"encoder": ("max_source_positions", 70), "decoder": ("max_target_positions", POSITIONS)},
+    "annotated_transformer": dict.fromkeys(("encoder", "decoder"), ("max_len", POSITIONS)),
+}
+NATIVE = ("transformer", "annotated_transformer")
 BOTH = dict.fromkeys(("encoder", "decoder"), ("max_position_embeddings", POSITIONS))
 
 
@@ -23,6 +26,13 @@ def is_encoder_decoder(case: Path) -> bool:
         return True
     heads = ("ForConditionalGeneration", "MTModel")
     return any(name.endswith(heads) for name in config.get("architectures", []))
+
+
+def vocabularies(config: dict) -> tuple[int, int]:
+    """How many tokens there are in a source and in what is generated."""
+    if config["model_type"] == "annotated_transformer":
+        return config["enc_voc_size"], config["dec_voc_size"]
+    return config["vocab_size"], config.get("tgt_vocab_size", config["vocab_size"])
 
 
 def longer(case: Path, folder: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import GOLDEN, Report, compile_program, execute
-from longer import is_encoder_decoder, longer
+from longer import is_encoder_decoder, longer, vocabularies
 from safetensors.numpy import load_file, save_file
 
 PAGE = 64  # positions; models/DecoderEntry.cpp
@@ -61,7 +61,7 @@ class Model:
         return load_file(names[1]) if out else {}
 
     def forward(self, row: int, ids: np.ndarray) -> np.ndarray:
-        inputs = {self.prefix + "input_ids": ids[None]}
+        inputs = {self.prefix + name: tokens[None] for name, tokens in (("input_ids", ids), ("attention_mask", np.ones_like(ids)))}
         if self.sources:
             inputs |= encoder_inputs([self.sources[row]])
         return self.run("forward", inputs)["logits"][0]
@@ -115,7 +115,7 @@ def make_sources(case: Path, config: dict, random: np.random.Generator) -> list[
     if config["model_type"] == "whisper":
         shape = (config["num_mel_bins"], 2 * config["max_source_positions"])
         return [random.standard_normal(shape).astype(np.float32) for _ in SOURCES]
-    return [random.integers(0, config["vocab_size"], n) for n in SOURCES] if is_encoder_decoder(case) else []
+    return [random.integers(0, vocabularies(config)[0], n) for n in SOURCES] if is_encoder_decoder(case) else []
 
 
 def problem(case: Path, program: Path, folder: Path) -> str | None:
@@ -124,8 +124,7 @@ def problem(case: Path, program: Path, folder: Path) -> str | None:
     limit = config.get("max_position_embeddings") or config.get("n_positions") or 10**6
     limited = config["model_type"] in ("gpt2", "openai-gpt", "gptj", "opt")
     lengths = [min(n, limit) if limited else n for n in LENGTHS]
-    vocabulary = config.get("tgt_vocab_size", config["vocab_size"])
-    prompts = [random.integers(0, vocabulary, n) for n in lengths]
+    prompts = [random.integers(0, vocabularies(config)[1], n) for n in lengths]
     sources = make_sources(case, config, random)
     count, pages = len(prompts) + len(sources), -(-max(lengths) // PAGE)
     tables = random.permutation(count * pages).reshape(count, pages).astype(np.int64)

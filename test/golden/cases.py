@@ -443,6 +443,12 @@ NATIVE_CASES = [
         inputs=("inputs", "inputs_left", "inputs_holes", "inputs_masks"),
         rewrite=with_position_table,
     ),
+    Case(
+        "bert-pytorch-pretraining",
+        "bert_pytorch",
+        {"architectures": ["BERTLM"], "vocab_size": 50, "hidden": 12, "n_layers": 1, "attn_heads": 2, "max_len": 14},
+        lengths=POOLED_LENGTHS,
+    ),
 ]
 
 CASES = BERT_CASES + ELECTRA_CASES + ROBERTA_CASES + DISTILBERT_CASES + GPT_CASES + NATIVE_CASES + MORE_CASES

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loss and gradients of golden models beside transformers' in float64.
+"""Loss and gradients of golden models beside transformers' or PyTorch's in float64.
 
 Each model's own loss for random labels, some of which do not count, and the gradient of each parameter; the
 interpreter evaluates the differentiated model in float64, so they agree but for what float32 files keep. What
@@ -26,20 +26,44 @@ PROBLEMS = ("regression", "multi_label_classification")
 Arrays = dict[str, np.ndarray]
 
 
-def labels_for(config: dict, inputs: Arrays) -> np.ndarray:
-    """Random ones; of tokens a fourth, and those of padding, do not count."""
-    if config.get("architectures", [""])[0].endswith("ForSequenceClassification"):
-        rows, classes, random = len(inputs["input_ids"]), len(config.get("id2label", "01")), np.random.default_rng(5)
-        numbers = config.get("problem_type") in ("regression", "multi_label_classification")
-        return random.random((rows, classes), np.float32) if numbers else random.integers(0, classes, rows)
+def labels_for(config: dict, inputs: Arrays) -> Arrays:
+    """Random ones, under their names."""
+    head, random = config.get("architectures", [""])[0], np.random.default_rng(5)
+    rows = len(next(iter(inputs.values())))
+    if head.endswith("ForQuestionAnswering"):
+        return spans_for(inputs, random)
+    if head.endswith("ForSequenceClassification"):
+        classes = len(config.get("id2label", "01"))
+        numbers = config.get("problem_type") in PROBLEMS
+        return {"labels": random.random((rows, classes), np.float32) if numbers else random.integers(0, classes, rows)}
+    if head == "ElectraForPreTraining":
+        return {"labels": random.integers(0, 2, inputs["input_ids"].shape)}
+    labels = {"labels": token_labels(config, inputs, random)}
+    if head == "BERTLM" or head.endswith("ForPreTraining"):
+        name = "sentence_order_label" if config["model_type"] == "albert" else "next_sentence_label"
+        labels[name] = random.integers(0, 2, rows)
+        labels[name][0] = IGNORED
+    return labels
+
+
+def token_labels(config: dict, inputs: Arrays, random: np.random.Generator) -> np.ndarray:
+    """Of tokens a fourth, and those of padding, do not count."""
     prefix = "decoder_" if "decoder_input_ids" in inputs else ""
     ids = inputs[f"{prefix}input_ids"]
-    mask = inputs.get(f"{prefix}attention_mask", np.ones_like(ids))
-    random = np.random.default_rng(5)
+    mask = inputs.get(f"{prefix}attention_mask", ids > 0 if config["model_type"] == "bert_pytorch" else np.ones_like(ids))
     labels = random.integers(0, config["vocab_size"], ids.shape)
     labels[(random.random(ids.shape) < 0.25) | (mask == 0)] = IGNORED
     labels[:, -1] = np.where(mask[:, -1] == 0, IGNORED, 0)  # one counts in any case
     return labels
+
+
+def spans_for(inputs: Arrays, random: np.random.Generator) -> Arrays:
+    """Columns of tokens; one is outside and does not count, one is negative and means the first column."""
+    mask = inputs.get("attention_mask", np.ones_like(inputs["input_ids"]))
+    start, end = ([random.choice(np.flatnonzero(row)) for row in mask] for _ in range(2))
+    end[0] = mask.shape[1] + 3
+    start[np.flatnonzero(mask[:, 0])[-1]] = -1
+    return {"start_positions": np.array(start), "end_positions": np.array(end)}
 
 
 def trained_names(model: "torch.nn.Module") -> set[str]:  # noqa: F821
@@ -47,7 +71,12 @@ def trained_names(model: "torch.nn.Module") -> set[str]:  # noqa: F821
     return {name for name, p in type(model)(model.config).named_parameters() if p.requires_grad}
 
 
-def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
+def leave_out_padding(model: "torch.nn.Module", mask: "torch.Tensor") -> None:  # noqa: F821
+    """From the scores of where answers are, which transformers computes for padding, too."""
+    model.qa_outputs.register_forward_hook(lambda *call: call[-1].masked_fill(mask[..., None] == 0, float("-inf")))
+
+
+def ask(case: Path, inputs: Arrays, labels: Arrays) -> Arrays:
     """The installed transformers' loss and gradients."""
     import torch
     from exact import exact
@@ -55,17 +84,19 @@ def ask(case: Path, inputs: Arrays, labels: np.ndarray) -> Arrays:
 
     model = load_model(case, torch.float64)
     tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
+    tensors |= {name: torch.from_numpy(value) for name, value in labels.items()}
     arguments = {name: t.double() if t.is_floating_point() else t for name, t in tensors.items()}
+    if "start_positions" in labels:
+        leave_out_padding(model, tensors["attention_mask"])
     with exact():
-        given = torch.from_numpy(labels)
-        loss = model(**arguments, labels=given.double() if given.is_floating_point() else given).loss
+        loss = model(**arguments)["loss"]
         loss.backward()
     trained = trained_names(model)
     found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}
     return {name: np.ascontiguousarray(t.detach().numpy(), np.float32) for name, t in {"loss": loss, **found}.items()}
 
 
-def expected_of(case: Path, inputs: Arrays, labels: np.ndarray, recorded: Path, live: bool, record: bool) -> Arrays:
+def expected_of(case: Path, inputs: Arrays, labels: Arrays, recorded: Path, live: bool, record: bool) -> Arrays:
     if not live and not record:
         return load_file(recorded)
     found = ask(case, inputs, labels)
@@ -96,16 +127,21 @@ def check(tool: Path, name: str, live: bool, record: bool) -> str:
         return check_case(tool, case, recorded, live, record)
 
 
-def check_case(tool: Path, case: Path, recorded: Path, live: bool, record: bool) -> str:
+def given_to(case: Path) -> tuple[Arrays, Arrays]:
+    """The case's inputs and labels."""
     config = json.loads((case / "config.json").read_text())
     inputs = load_file(case / "inputs.safetensors")
     pad = config.get("pad_token_id")
     if pad is not None:  # a token like others, whose row of the table is not trained
         inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"][:, 1] = pad
-    labels = labels_for(config, inputs)
+    return inputs, labels_for(config, inputs)
+
+
+def check_case(tool: Path, case: Path, recorded: Path, live: bool, record: bool) -> str:
+    inputs, labels = given_to(case)
     with tempfile.TemporaryDirectory() as scratch:
         given, expected = Path(scratch) / "inputs.safetensors", Path(scratch) / "expected.safetensors"
-        save_file({**inputs, "labels": labels}, given)
+        save_file(inputs | labels, given)
         save_file(expected_of(case, inputs, labels, recorded, live, record), expected)
         command = [tool, case, "--inputs", given, "--expected", expected]
         for recompute in ("layer", "none"):
@@ -139,7 +175,7 @@ def main() -> int:
     asks = options.live or options.record
     if asks:
         folders = [path.parent.name for path in sorted(HERE.glob("*/config.json"))]
-        names = [name for name in folders if name.endswith(("-lm", "masked-lm", "sequence-classification"))]
+        names = [name for name in folders if name.endswith(("-lm", "sequence-classification", "question-answering", "pretraining"))]
         names += [f"bert-sequence-classification:{problem}" for problem in PROBLEMS]
     else:
         names = [":".join([path.parent.name, *path.stem.split("-")[1:]]) for path in sorted(HERE.glob("*/gradients*.safetensors"))]

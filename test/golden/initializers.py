@@ -78,11 +78,11 @@ def maker(config: dict) -> Callable[[Path], None]:
     """Makes a model and writes its file, whose names are not always those of the modules."""
     import torch
     import transformers
-    from native_models import NATIVE_MODELS
+    from native_models import NATIVE_MODELS, native_model
     from safetensors.torch import save_file
 
     def make_native(folder: Path) -> None:
-        model = NATIVE_MODELS[config["model_type"]](config)
+        model = native_model(config["model_type"], config)
         tensors = {name: torch.clone(tensor) for name, tensor in model.state_dict().items()}
         save_file(tensors, folder / "model.safetensors")
 

@@ -18,7 +18,7 @@ import torch
 import transformers
 from cases import CASES, Case
 from compare import expected_name, output_mask
-from native_models import NATIVE_MODELS
+from native_models import NATIVE_MODELS, native_model
 from reference import Arrays, Reference
 from rounding import SplitSums
 from safetensors.numpy import save_file as save_arrays
@@ -109,7 +109,7 @@ def save_huggingface(case: Case, directory: Path) -> tuple[dict, dict[str, torch
 
 
 def save_native(case: Case) -> tuple[dict, dict[str, torch.Tensor]]:
-    model = NATIVE_MODELS[case.model](case.config)
+    model = native_model(case.model, case.config)
     fill(case, model)
     tensors = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
     if case.config.get("tie_word_embeddings"):

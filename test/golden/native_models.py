@@ -360,8 +360,39 @@ class BertPytorch(nn.Module):
         return {"last_hidden_state": x}
 
 
+class BertPytorchLM(nn.Module):
+    """The class BERTLM: the model with its heads of training, and with labels their loss. Those of padding do not count."""
+
+    def __init__(self, config: dict):
+        super().__init__()
+        self.config = config
+        self.bert = BertPytorch(config)
+        self.mask_lm = nn.ModuleDict({"linear": nn.Linear(config["hidden"], config["vocab_size"])})
+        self.next_sentence = nn.ModuleDict({"linear": nn.Linear(config["hidden"], 2)})
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        token_type_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        next_sentence_label: Tensor | None = None,
+    ) -> dict[str, Tensor]:
+        x = self.bert(input_ids, token_type_ids, attention_mask)["last_hidden_state"]
+        words, pair = self.mask_lm["linear"](x), self.next_sentence["linear"](x[:, 0])
+        outputs = {"last_hidden_state": x, "prediction_logits": words, "seq_relationship_logits": pair}
+        if labels is not None:
+            of_words = nn.functional.cross_entropy(words.flatten(0, 1), labels.masked_fill(labels == 0, -100).flatten())
+            outputs["loss"] = of_words + nn.functional.cross_entropy(pair, next_sentence_label)
+        return outputs
+
+
 NATIVE_MODELS: dict[str, type[nn.Module]] = {
     "transformer": Transformer,
     "annotated_transformer": AnnotatedTransformer,
     "bert_pytorch": BertPytorch,
 }
+
+
+def native_model(model_type: str, config: dict) -> nn.Module:
+    return (BertPytorchLM if config.get("architectures") == ["BERTLM"] else NATIVE_MODELS[model_type])(config)

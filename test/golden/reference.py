@@ -12,7 +12,7 @@ import torch
 import transformers
 from compare import compared, is_pooled, max_error, output_mask
 from exact import exact, exact_loading
-from native_models import NATIVE_MODELS
+from native_models import NATIVE_MODELS, native_model
 from safetensors.torch import load_file
 
 transformers.logging.set_verbosity_error()
@@ -58,7 +58,7 @@ def native_names(tensors: dict[str, torch.Tensor], model: torch.nn.Module) -> di
 
 
 def load_native(checkpoint: Path, config: dict, dtype: torch.dtype) -> torch.nn.Module:
-    model = NATIVE_MODELS[config["model_type"]](config)
+    model = native_model(config["model_type"], config)
     tensors = native_names(load_file(checkpoint / "model.safetensors"), model)
     missing = model.load_state_dict(tensors, strict=False).missing_keys
     if config.get("tie_word_embeddings"):

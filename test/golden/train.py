@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from gradients import HERE, Arrays, labels_for, run_cases, trained_names
+from gradients import HERE, Arrays, labels_for, leave_out_padding, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
 
 STEPS, BATCHES, DECAY, CLIP = 100, 4, 0.01, 1.0
@@ -60,7 +60,7 @@ def data_of(case: Path) -> Arrays:
     config = json.loads((case / "config.json").read_text())
     inputs, random = load_file(case / "inputs.safetensors"), np.random.default_rng(7)
     data = {name: np.stack([value] * STEPS) for name, value in inputs.items()}
-    data["labels"] = np.stack([labels_for(config, inputs)] * STEPS)
+    data |= {name: np.stack([value] * STEPS) for name, value in labels_for(config, inputs).items()}
     ids = "decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"
     batches = random.integers(0, config["vocab_size"], (BATCHES, *inputs[ids].shape))
     data[ids] = batches[np.arange(STEPS) % BATCHES]
@@ -81,6 +81,8 @@ def curves(
     model = load_model(case, getattr(torch, name)).train(seed is not None)
     if seed is not None:
         torch.manual_seed(seed)
+    if "start_positions" in data:
+        leave_out_padding(model, torch.from_numpy(data["attention_mask"][0]))
     names = trained_names(model)
     for name, p in model.named_parameters():
         p.requires_grad_(name in names)
@@ -106,7 +108,7 @@ def curves_of(
         arguments = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
         optimizer.zero_grad()
         with exact() if dtype == torch.float64 else nullcontext():
-            loss = model(**arguments).loss
+            loss = model(**arguments)["loss"]
             loss.backward()
         norms.append(torch.nn.utils.clip_grad_norm_(trained, CLIP).item())
         optimizer.step()

@@ -192,7 +192,7 @@ def cross_entropy(case: Case) -> None:
 
 
 def element_loss(case: Case) -> None:
-    """Numbers near their labels and far away; one label a row may be a vector's."""
+    """Numbers near their labels and far away; one label a row may be a vector's, and an integer."""
     tokens = sum(case.lengths["a"])
     for kind in ("squared", "binary_cross_entropy"):
         for width in (1, 3, 17):
@@ -204,6 +204,23 @@ def element_loss(case: Case) -> None:
                 case.arguments.append(f'%{name}: {type} {{transformer.name = "{name}", transformer.dims = [{dims}]}}')
                 text = f"transformer.element_loss {kind} {x.name}, %{name} : {x.type}, {type} -> {SCALAR}"
                 case.add_loss(case.emit(text, SCALAR))
+    x, flags = case.rows("flags", 1), case.labels("a", 2, 1.0)
+    case.lines.append(f"  %flags, %flags_of = transformer.pack_tokens({flags.name}) mask(%mask_a) : ({GRID}), {GRID} -> {IDS}")
+    text = f"transformer.element_loss binary_cross_entropy {x.name}, %flags : {x.type}, {IDS} -> {SCALAR}"
+    case.add_loss(case.emit(text, SCALAR))
+
+
+def span_loss(case: Case) -> None:
+    """Columns of both kinds of padding; positions of padding and outside do not count, negative ones mean column 0."""
+    for side, width, columns in (("a", 2, (0, 1)), ("b", 5, (3,)), ("a", 1, (0,))):
+        x, lengths = case.rows(f"scores_{side}_{width}", width, side), case.lengths[side]
+        for column in columns:
+            name = f"positions{len(case.inputs)}"
+            case.inputs[name] = case.random.integers(-2, max(lengths) + 1, len(lengths))
+            case.inputs[name][np.argmax(lengths)] = max(lengths) - 1  # one counts in any case
+            case.arguments.append(f'%{name}: {IDS} {{transformer.name = "{name}", transformer.dims = ["batch"]}}')
+            text = f"transformer.span_loss {x.name}, %seq_{side}, %{name} column {column} : {x.type}, {IDS} -> {SCALAR}"
+            case.add_loss(case.emit(text, SCALAR))
 
 
 def weights(case: Case) -> None:
@@ -329,7 +346,7 @@ def relative_scores(case: Case) -> None:
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
     attention, attention_of_others, linear, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
-    dropout, cross_entropy, element_loss, scaled_attention, first_token, last_token, windows, relative_scores)
+    dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, windows, relative_scores)
 
 # A difference knows of no padding_index.
 WITHOUT_DIFFERENCES = (embedding,)

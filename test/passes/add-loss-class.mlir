@@ -3,7 +3,7 @@
 // RUN: sed 's/objective<class>/objective<multi_label>/' %s | transformer-opt --transformer-add-loss --transformer-differentiate --canonicalize | FileCheck %s --check-prefix=NUMBERS
 // RUN: sed 's/objective<class>/objective<regression>/; s/3x8xf32/1x8xf32/; s/?x3xf32/?x1xf32/' %s | transformer-opt --transformer-add-loss --canonicalize | FileCheck %s --check-prefix=NUMBER
 // RUN: sed 's/objective<class>/objective<regression, label_smoothing = 0.1>/' %s | not transformer-opt 2>&1 | FileCheck %s --check-prefix=SMOOTHING
-// SMOOTHING: error: labels of regression are numbers, which are not smoothed
+// SMOOTHING: error: labels of regression are no classes, which alone are smoothed
 
 transformer.parameter @w : tensor<3x8xf32>
 transformer.parameter @e : tensor<9x8xf32>

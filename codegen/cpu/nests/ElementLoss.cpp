@@ -8,7 +8,7 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// The numbers of a loss, a few a sequence, so one thread goes through them, in f64.
+/// The numbers of a loss, a few a sequence or one a token, so one thread goes through them, in f64.
 template <typename OpTy> class Numbers {
 public:
   Numbers(Emit &b, OpTy op) : b(b), op(op), rows(b.dim(op.getX(), 0)) {}
@@ -44,6 +44,8 @@ private:
   Value load(Value buffer, ValueRange at) {
     size_t rank = cast<MemRefType>(buffer.getType()).getRank();
     Value v = b.load(buffer, at.take_front(rank)); // one label a row may be a vector's
+    if (v.getType().isInteger())
+      return arith::SIToFPOp::create(b, b.getF64Type(), v);
     return arith::ExtFOp::create(b, b.getF64Type(), v);
   }
 

@@ -259,7 +259,7 @@ TEST(TextObjective, NamesAndEndings) {
   EXPECT_EQ(textObjective("regression", "x.tsv"), TextObjective::Regression);
   expectContains(errorOf([] { textObjective("class", "x.txt"); }), {"x.txt", "class", ".tsv file"});
   expectContains(errorOf([] { textObjective("", "x.txt"); }), {"x.txt", "safetensors"});
-  for (const char *name : {"token_class", "multi_label", "span"})
+  for (const char *name : {"token_class", "multi_label", "span", "next_sentence", "replaced_token"})
     expectContains(errorOf([&] { textObjective(name, "x.tsv"); }), {name, "safetensors"});
 }
 
