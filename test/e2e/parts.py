@@ -2,6 +2,7 @@
 """Training of a part of a model: frozen parameters, and a new head on a checkpoint that has none."""
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -52,7 +53,7 @@ def why_not_new_head(compiler: Path, folder: Path) -> str | None:
     compile_program(compiler, case, folder / "head", "--mode", "train", "--dropout", "0")
     given, inputs = load_file(case / "model.safetensors"), load_file(case / "inputs.safetensors")
     save_file({name: value for name, value in given.items() if name not in NEW}, folder / "base.safetensors")
-    inputs["labels"] = labels_for({"architectures": ["BertForSequenceClassification"], "num_labels": 2}, inputs)
+    inputs |= labels_for(json.loads((case / "config.json").read_text()), inputs)
     save_file({name: value[None] for name, value in inputs.items()}, folder / "data.safetensors")
     command = [folder / "head", "train", "--data", folder / "data.safetensors", "-w", folder / "base.safetensors"]
     done = execute(command)

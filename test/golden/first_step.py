@@ -22,7 +22,7 @@ def check(compiler: Path, case: Path) -> str:
     norm = np.sqrt(sum(np.square(gradient, dtype=np.float64).sum() for gradient in recorded.values()))
     inputs, labels = given_to(case)
     with tempfile.TemporaryDirectory() as scratch:
-        runs = Runs(compiler, case, Path(scratch))
+        runs = Runs(compiler, case, "adamw", Path(scratch))
         save_file({name: value[None] for name, value in (inputs | labels).items()}, runs.folder / "data.safetensors")
         (line,), _ = runs.train(runs.compile("--dropout", "0"), "first", "--steps", 1)
     for name, found, expected in (("loss", line["loss"], loss), ("grad_norm", line["grad_norm"], norm)):
