@@ -55,7 +55,7 @@ def check_training(suite: Suite) -> None:
     check("id", changed("input_ids", (1, 0, 0), IDS), ("input_ids: value 50",))
     check("shorter labels", {**good, "labels": ids[:, :, :5]}, (r"labels: expected shape .* found \[2, 5\]",))
     check("more steps", good, (r"--steps 9: .*data\.safetensors has 6",), "--steps", 9)
-    check("weights and seed", good, ("--(init|weights) excludes --(init|weights)",), "--init", 1)
+    check("packed weights and seed", good, ("--(init|packed-weights) excludes --(init|packed-weights)",), "--init", 1, "--packed-weights", "/tmp/none")
     check("definition of weights", good, ("--definition requires --init",), "--definition", CASE)
     check("no checkpoint", good, (r"/nowhere/training\.safetensors",), "--resume", "/nowhere")
     check("no folder", good, ("/proc/x: cannot make the folder",), "--save", "/proc/x")
