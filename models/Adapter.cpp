@@ -57,7 +57,6 @@ std::optional<AdapterConfig> transformer::loadAdapter(StringRef path, MLIRContex
 
 std::string transformer::baseOf(StringRef path) {
   std::string ignored;
-  std::optional<Config> config =
-      isAdapter(path) ? Config::load(configOf(path), ignored) : std::nullopt;
-  return config ? config->text({kBase}, "") : path.str();
+  std::optional<Config> config = Config::load(configOf(path), ignored);
+  return config ? config->text({kBase}, "") : "";
 }

@@ -22,7 +22,7 @@ bool isAdapter(llvm::StringRef path);
 std::optional<AdapterConfig> loadAdapter(llvm::StringRef path, MLIRContext &context,
                                          std::string &error);
 
-/// The folder of the model that the adapter in `path` belongs to; of anything else `path`.
+/// The folder of the model that the adapter in `path` belongs to, once that has been loaded.
 std::string baseOf(llvm::StringRef path);
 
 } // namespace mlir::transformer

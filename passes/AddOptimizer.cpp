@@ -5,6 +5,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_ADDOPTIMIZERPASS
@@ -277,8 +278,8 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
     const Optimizer *chosen =
         llvm::find_if(optimizers, [&](const Optimizer &o) { return o.name == optimizer; });
     if (chosen == std::end(optimizers)) {
-      getOperation().emitError() << "optimizer \"" << optimizer
-                                 << "\": expected adamw, sgd or adafactor";
+      getOperation().emitError() << "optimizer \"" << optimizer << "\": expected "
+                                 << listOf(optimizerNames());
       return signalPassFailure();
     }
     auto gradients = getOperation().lookupSymbol<func::FuncOp>(function);
@@ -293,3 +294,7 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
 };
 
 } // namespace
+
+SmallVector<StringRef> transformer::optimizerNames() {
+  return llvm::map_to_vector(optimizers, [](const Optimizer &o) -> StringRef { return o.name; });
+}

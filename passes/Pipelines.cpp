@@ -40,9 +40,9 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--dropout goes with --mode train");
   if (!trains() && !frozen.empty())
     return llvm::createStringError("--freeze goes with --mode train");
-  if (!llvm::is_contained({"adamw", "sgd", "adafactor"}, optimizer))
-    return llvm::createStringError("--optimizer " + optimizer +
-                                   ": expected adamw, sgd or adafactor");
+  if (!llvm::is_contained(optimizerNames(), optimizer))
+    return llvm::createStringError("--optimizer " + optimizer + ": expected " +
+                                   listOf(optimizerNames()));
   if (!trains() && optimizer != "adamw")
     return llvm::createStringError("--optimizer goes with --mode train");
   return llvm::Error::success();
@@ -98,6 +98,12 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
         createQuantizeWeightsPass({dtypes.weights, dtypes.activations}));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+}
+
+std::string transformer::listOf(ArrayRef<StringRef> names) {
+  if (names.size() == 1)
+    return names.front().str();
+  return llvm::join(names.drop_back(), ", ") + " or " + names.back().str();
 }
 
 void transformer::registerTransformerPasses() { generated::registerTransformerPasses(); }

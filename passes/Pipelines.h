@@ -2,6 +2,9 @@
 #ifndef PASSES_PIPELINES_H
 #define PASSES_PIPELINES_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -28,8 +31,7 @@ struct Purpose {
   std::string recompute = "none";  // of the forward, in training: layer
   std::string dropout;             // a rate, in training; empty: those of the definition
   std::vector<std::string> frozen; // globs of parameters that are not trained
-  /// In training: adamw, sgd or adafactor.
-  std::string optimizer = "adamw";
+  std::string optimizer = "adamw"; // in training: one of optimizerNames
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.
@@ -41,6 +43,12 @@ struct Purpose {
 /// `manager` runs on a module.
 void buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes = {},
                          const Purpose &purpose = {});
+
+/// What makes a step of gradients: the names that `optimizer` may be.
+llvm::SmallVector<llvm::StringRef> optimizerNames();
+
+/// "a, b or c".
+std::string listOf(llvm::ArrayRef<llvm::StringRef> names);
 
 /// Registers every pass of passes/ for textual use.
 void registerTransformerPasses();

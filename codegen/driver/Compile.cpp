@@ -385,9 +385,11 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
   if (options.lora)
     if (llvm::Error error = addLora(**module, *options.lora))
       return error;
-  if (!goal->file.empty())
-    for (const std::string &folder : {options.input, baseOf(options.input)})
-      attachCheckpointFiles(**module, folder);
+  if (!goal->file.empty()) {
+    attachCheckpointFiles(**module, options.input);
+    if (isAdapter(options.input))
+      attachCheckpointFiles(**module, baseOf(options.input));
+  }
   start.stop();
   if (llvm::Error error = lower(**module, *goal, options, timing))
     return error;

@@ -135,12 +135,6 @@ const TargetKind *mlir::transformer::findTargetKind(StringRef name) {
   return kind == targetKinds().end() ? nullptr : kind;
 }
 
-std::string mlir::transformer::listOf(ArrayRef<StringRef> names) {
-  if (names.size() == 1)
-    return names.front().str();
-  return llvm::join(names.drop_back(), ", ") + " or " + names.back().str();
-}
-
 SmallVector<StringRef> mlir::transformer::emittable(const TargetKind &kind) {
   SmallVector<StringRef> names = {"dialect"};
   for (const Stage &stage : kind.stages)

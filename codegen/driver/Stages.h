@@ -52,8 +52,6 @@ const TargetKind *findTargetKind(StringRef name);
 
 /// Everything that --emit can be for this target, in order: "dialect" first.
 SmallVector<StringRef> emittable(const TargetKind &kind);
-/// "a, b or c".
-std::string listOf(ArrayRef<StringRef> names);
 /// For help: the names of all targets; what --emit can be for each.
 std::string targetNames();
 std::string emitHelp();

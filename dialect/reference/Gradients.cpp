@@ -28,6 +28,17 @@ static std::vector<double> probabilities(llvm::ArrayRef<double> scores) {
   return result;
 }
 
+/// A loss, the mean of `count` terms; 0 of none.
+static Tensor meanOf(double sum, int64_t count) {
+  return Tensor{{}, std::vector<double>{count ? sum / count : 0.0}};
+}
+
+/// Makes the gradients of a sum of `count` terms those of what depends on their mean.
+static void scaleToMean(Tensor &gradients, int64_t count, const Tensor &dloss) {
+  for (double &value : gradients.reals())
+    value *= dloss.reals()[0] / std::max<int64_t>(count, 1);
+}
+
 /// Calls `visit` with each row that counts, its label and probabilities; returns how many.
 template <typename OpTy>
 static FailureOr<int64_t>
@@ -62,7 +73,7 @@ LogicalResult reference::evaluate(CrossEntropyOp op, Frame &frame) {
   });
   if (failed(count))
     return failure();
-  frame.set(op.getLoss(), Tensor{{}, std::vector<double>{*count ? sum / *count : 0.0}});
+  frame.set(op.getLoss(), meanOf(sum, *count));
   return success();
 }
 
@@ -77,8 +88,7 @@ LogicalResult reference::evaluate(CrossEntropyGradientOp op, Frame &frame) {
   });
   if (failed(count))
     return failure();
-  for (double &value : result.reals())
-    value *= frame.tensor(op.getDloss()).reals()[0] / std::max<int64_t>(*count, 1);
+  scaleToMean(result, *count, frame.tensor(op.getDloss()));
   frame.set(op.getDlogits(), std::move(result));
   return success();
 }
@@ -119,7 +129,7 @@ LogicalResult reference::evaluate(SpanLossOp op, Frame &frame) {
   });
   if (failed(count))
     return failure();
-  frame.set(op.getLoss(), Tensor{{}, std::vector<double>{*count ? sum / *count : 0.0}});
+  frame.set(op.getLoss(), meanOf(sum, *count));
   return success();
 }
 
@@ -131,8 +141,7 @@ LogicalResult reference::evaluate(SpanLossGradientOp op, Frame &frame) {
   });
   if (failed(count))
     return failure();
-  for (double &value : result.reals())
-    value *= frame.tensor(op.getDloss()).reals()[0] / std::max<int64_t>(*count, 1);
+  scaleToMean(result, *count, frame.tensor(op.getDloss()));
   frame.set(op.getDlogits(), std::move(result));
   return success();
 }

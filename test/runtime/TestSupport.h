@@ -85,6 +85,13 @@ inline Tensor floats(std::vector<int64_t> shape, const std::vector<float> &value
   return tensorOf(DataType::F32, std::move(shape), values);
 }
 
+/// A file's only tensor, of one number.
+inline TensorMap one(const std::string &name, float value) {
+  TensorMap tensors;
+  tensors[name] = floats({1}, {value});
+  return tensors;
+}
+
 template <typename T> std::vector<T> valuesOf(const Tensor &tensor) {
   return {tensor.data<T>(), tensor.data<T>() + tensor.count()};
 }

@@ -8,12 +8,6 @@ using namespace transformer::runtime;
 
 namespace {
 
-TensorMap one(const std::string &name, float value) {
-  TensorMap tensors;
-  tensors[name] = floats({1}, {value});
-  return tensors;
-}
-
 /// A folder of adapters whose config is `text`.
 void writeAdapter(const TemporaryFolder &folder, const std::string &text) {
   writeSafetensors(folder.path("adapter_model.safetensors"), one("base_model.model.a", 2));

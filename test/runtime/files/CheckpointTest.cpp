@@ -5,12 +5,6 @@ using namespace transformer::runtime;
 
 namespace {
 
-TensorMap one(const std::string &name, float value) {
-  TensorMap tensors;
-  tensors[name] = floats({1}, {value});
-  return tensors;
-}
-
 float valueIn(const Checkpoint &checkpoint, const std::string &name) {
   auto found = checkpoint.find(name);
   EXPECT_TRUE(found.has_value());
