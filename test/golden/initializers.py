@@ -32,7 +32,7 @@ DEVIATIONS = 5.0  # of what a mean or a deviation of so many numbers may be off 
 FROM_AN_OLD_FILE = "t5-own-head"  # the file has a head of its own where today's config ties it
 ENOUGH = 500  # numbers, of which one in any case lies beyond 2.2 deviations (but for one time in a million)
 NUMBERS = ("mean", "deviation", "least", "largest")
-PARAMETER = re.compile(r'transformer\.parameter (?:buffer )?@("[^"]*"|\S+) : tensor<(\S+)xf32>(.*)')
+PARAMETER = re.compile(r'transformer\.parameter (?:frozen )?@("[^"]*"|\S+) : tensor<(\S+)xf32>(.*)')
 INIT = re.compile(r"init\(<(\w+)(?:, ([-+.e\d]+) : f64)?(?:, zero_row = (\d+))?>\)")
 
 
