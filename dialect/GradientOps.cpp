@@ -49,6 +49,12 @@ LogicalResult SpanLossOp::verify() { return verifyColumn(*this); }
 
 LogicalResult SpanLossGradientOp::verify() { return verifyColumn(*this); }
 
+LogicalResult CountLabelsOp::verify() {
+  if (getPaddingIndex() && isa<FloatType>(getElementTypeOrSelf(getLabels())))
+    return emitOpError() << "expected no padding_index of labels that are numbers";
+  return success();
+}
+
 LogicalResult LinearWeightGradientOp::verify() {
   SmallVector<int64_t> expected = {widthOf(getDy()), widthOf(getX())};
   if (getLayout() == WeightLayout::InOut)

@@ -180,6 +180,44 @@ def Transformer_SpanLossGradientOp : Transformer_Op<"span_loss_gradient",
   let hasVerifier = 1;
 }
 
+def Transformer_CountLabelsOp : Transformer_Op<"count_labels", [Pure, Transformer_CostOpInterface]> {
+  let summary = "how many labels the mean of a loss is over";
+  let description = [{
+    The number of labels that are neither `ignore_index` nor `padding_index`, those that
+    `cross_entropy` takes the mean over; of numbers all, as `element_loss` does. With it the
+    loss of a batch can be summed from those of its parts.
+
+    Shapes: labels `[T]` of integers, or numbers of any size; result a scalar.
+    Error: a `padding_index` of labels that are numbers.
+
+    ```mlir
+    %n = transformer.count_labels %labels : tensor<?xi64> -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Transformer_Ids, TensorRankOf<[F32], [1, 2]>]>:$labels,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index);
+  let results = (outs Transformer_Scalar:$count);
+  let assemblyFormat = "$labels attr-dict `:` type($labels) `->` type($count)";
+  let hasVerifier = 1;
+}
+
+def Transformer_CountSpansOp : Transformer_Op<"count_spans", [Pure, Transformer_CostOpInterface]> {
+  let summary = "how many sequences the mean of a span_loss is over";
+  let description = [{
+    The number of sequences that have a token of the column `max(positions[b], 0)`.
+
+    Shapes: positions `[B]`, result a scalar.
+
+    ```mlir
+    %n = transformer.count_spans %start_positions, %seq : tensor<?xi64> -> tensor<f32>
+    ```
+  }];
+  let arguments = (ins Transformer_Ids:$positions, Transformer_Sequences:$sequences);
+  let results = (outs Transformer_Scalar:$count);
+  let assemblyFormat = "$positions `,` $sequences attr-dict `:` type($positions) `->` type($count)";
+}
+
 def Transformer_LinearWeightGradientOp : Transformer_Op<"linear_weight_gradient",
     [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "backward of linear, with regard to its weight";

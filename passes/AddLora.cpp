@@ -172,6 +172,8 @@ struct AddLora : transformer::impl::AddLoraPassBase<AddLora> {
     LoraAttr lora = loraOf(module);
     if (!lora)
       return;
+    if (failed(checkReaders(module, lora)))
+      return signalPassFailure();
     auto own = llvm::to_vector(module.getOps<ParameterOp>());
     Adapting adapting(module, lora);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))

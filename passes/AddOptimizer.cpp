@@ -6,6 +6,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "passes/ShapeFunctions.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_ADDOPTIMIZERPASS
@@ -76,20 +77,14 @@ struct Trained {
 
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp function, StringRef evaluation, const Optimizer &optimizer)
-      : function(function), evaluation(evaluation), optimizer(optimizer),
-        symbols(function->getParentOfType<ModuleOp>()), end(function.front().getTerminator()),
-        b(function.getLoc(), end) {}
+  StepBuilder(func::FuncOp function, const Optimizer &optimizer)
+      : function(function), optimizer(optimizer), symbols(function->getParentOfType<ModuleOp>()),
+        end(function.front().getTerminator()), b(function.getLoc(), end) {}
 
-  LogicalResult run() {
-    for (auto other : function->getParentOfType<ModuleOp>().getOps<func::FuncOp>()) {
-      if (other.getName() == evaluation)
-        continue;
-      other->removeAttr(attr::entry);
-      other.setPrivate();
-    }
+  /// Makes the function an entry point, a step.
+  LogicalResult run(StringRef name) {
     symbols.remove(function);
-    function.setName("train_step");
+    function.setName(name);
     symbols.insert(function, {});
     function.setPublic();
     function->setAttr(attr::entry, b.getUnitAttr());
@@ -102,19 +97,33 @@ public:
       squares = squares ? arith::AddFOp::create(b, squares, of).getResult() : of;
     }
     auto clip = ClipGradNormOp::create(b, squares, scalars.at(kMaxGradNorm));
-    Value loss = end->getOperand(0);
-    auto names = function.getResultAttrDict(0);
-    llvm::BitVector others(function.getNumResults(), true);
-    if (failed(function.eraseResults(others)))
+    llvm::BitVector gradients(function.getNumResults()); // what is state stays as it is
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      gradients[i] = isGradient(i) && !function.getResultAttr(i, attr::state);
+    if (failed(function.eraseResults(gradients)))
       return failure();
-    end->eraseOperands(0, end->getNumOperands());
-    addResult(loss, names);
+    end->eraseOperands(gradients);
     addResult(clip.getNorm(), named(attr::name, "grad_norm"));
     for (Trained &trained : all)
       update(trained, clip.getScale());
-    if (auto other = symbols.lookup<func::FuncOp>(evaluation))
-      readState(other);
     return success();
+  }
+
+  /// What is trained enters another entry point, and leaves it as it was.
+  void readState(func::FuncOp other) {
+    llvm::StringMap<Value> states;
+    for (auto read : llvm::make_early_inc_range(other.getOps<GetParameterOp>())) {
+      if (llvm::none_of(all, [&](Trained &trained) { return trained.name == read.getName(); }))
+        continue;
+      Value &state = states[read.getName()];
+      if (!state) {
+        DictionaryAttr name = named(attr::state, read.getName());
+        state = addArgument(other, read.getType(), name);
+        addResult(other, state, name);
+      }
+      read.replaceAllUsesWith(state);
+      read.erase();
+    }
   }
 
 private:
@@ -154,17 +163,27 @@ private:
     }
   }
 
+  StringRef resultName(unsigned index) {
+    for (StringRef key : {attr::name, attr::state})
+      if (auto name = function.getResultAttrOfType<StringAttr>(index, key))
+        return name.getValue();
+    return "";
+  }
+  bool isGradient(unsigned index) { return resultName(index).ends_with(kGradient); }
+
   /// What has a gradient is no longer read, but an argument.
   LogicalResult addParameters() {
     llvm::StringMap<SmallVector<GetParameterOp>> reads;
     for (auto read : function.getOps<GetParameterOp>())
       reads[read.getName()].push_back(read);
-    for (unsigned i = 1; i < function.getNumResults(); ++i) {
-      auto full = function.getResultAttrOfType<StringAttr>(i, attr::name);
-      StringRef name = full ? full.getValue() : "";
-      if (!name.consume_back(kGradient) || !reads.contains(name))
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      if (i == 0 && !isGradient(i))
+        continue; // the loss
+      StringRef name = resultName(i);
+      bool isState = !!function.getResultAttr(i, attr::state); // the parameter is not read here
+      if (!name.consume_back(kGradient) || !(isState || reads.contains(name)))
         return function.emitError() << "result " << i << ": expected a parameter's gradient, found "
-                                    << (full ? full.getValue() : "no name");
+                                    << (name.empty() ? "no name" : resultName(i));
       auto type = cast<RankedTensorType>(end->getOperand(i).getType());
       Trained trained{name, {}, optimizer.moments(type), {}, end->getOperand(i)};
       trained.parameter = addArgument(type, named(attr::state, name));
@@ -179,56 +198,17 @@ private:
     return success();
   }
 
-  /// What is trained enters another entry point, and leaves it as it was.
-  void readState(func::FuncOp other) {
-    llvm::StringMap<Value> states;
-    for (auto read : llvm::make_early_inc_range(other.getOps<GetParameterOp>())) {
-      if (llvm::none_of(all, [&](Trained &trained) { return trained.name == read.getName(); }))
-        continue;
-      Value &state = states[read.getName()];
-      if (!state) {
-        DictionaryAttr name = named(attr::state, read.getName());
-        state = addArgument(other, read.getType(), name);
-        addResult(other, state, name);
-      }
-      read.replaceAllUsesWith(state);
-      read.erase();
-    }
-  }
-
   func::CallOp call(func::FuncOp callee, ValueRange operands) {
     return func::CallOp::create(b, callee, operands);
   }
 
-  /// A private function for tensors of `type`, made by `build` the first time.
-  func::FuncOp functionFor(StringRef prefix, Type type,
-                           function_ref<func::FuncOp(StringRef)> build) {
-    std::string name = prefix.str() + ".";
-    llvm::raw_string_ostream stream(name);
-    llvm::interleave(cast<RankedTensorType>(type).getShape(), stream, "x");
-    if (auto made = symbols.lookup<func::FuncOp>(name))
-      return made;
-    func::FuncOp made = build(name);
-    made.setPrivate();
-    symbols.insert(made);
-    return made;
-  }
-
-  func::FuncOp create(StringRef name, TypeRange arguments, TypeRange results) {
-    auto made = func::FuncOp::create(b.getLoc(), name, b.getFunctionType(arguments, results));
-    made.addEntryBlock();
-    return made;
-  }
-
   func::FuncOp squaresOf(Type type) {
-    return functionFor("squares", type, [&](StringRef name) {
-      auto scalar = RankedTensorType::get({}, b.getF32Type());
-      func::FuncOp made = create(name, type, scalar);
-      auto inside = ImplicitLocOpBuilder::atBlockEnd(b.getLoc(), &made.front());
-      Value sum = SumSquaresOp::create(inside, made.getArgument(0));
-      func::ReturnOp::create(inside, sum);
-      return made;
-    });
+    auto scalar = RankedTensorType::get({}, b.getF32Type());
+    return functionForShape(symbols, "squares", type, type, scalar,
+                            [](func::FuncOp made, ImplicitLocOpBuilder &inside) {
+                              Value sum = SumSquaresOp::create(inside, made.getArgument(0));
+                              func::ReturnOp::create(inside, sum);
+                            });
   }
 
   void update(Trained &trained, Value scale) {
@@ -240,22 +220,21 @@ private:
     for (StringRef name : optimizer.scalars)
       operands.push_back(scalars.at(name));
     operands.push_back(scalars.at(isVector ? kVectorWeightDecay : kWeightDecay));
-    func::FuncOp callee = functionFor(optimizer.name, type, [&](StringRef name) {
-      SmallVector<Type> results = {type};
-      for (const Moment &moment : trained.kept)
-        results.push_back(moment.type);
-      func::FuncOp made = create(name, ValueRange(operands).getTypes(), results);
-      auto inside = ImplicitLocOpBuilder::atBlockEnd(b.getLoc(), &made.front());
+    SmallVector<Type> results = {type};
+    SmallVector<StringRef> names = {"parameter"};
+    for (const Moment &moment : trained.kept) {
+      results.push_back(moment.type);
+      names.push_back(moment.name);
+    }
+    auto build = [&](func::FuncOp made, ImplicitLocOpBuilder &inside) {
       func::ReturnOp::create(inside, optimizer.update(inside, results, made.getArguments()));
-      SmallVector<StringRef> names = {"parameter"};
-      for (const Moment &moment : trained.kept)
-        names.push_back(moment.name);
       for (auto [i, state] : llvm::enumerate(names)) {
         made.setArgAttr(i, attr::state, b.getStringAttr(state));
         made.setResultAttr(i, attr::state, b.getStringAttr(state));
       }
-      return made;
-    });
+    };
+    func::FuncOp callee = functionForShape(symbols, optimizer.name, type,
+                                           ValueRange(operands).getTypes(), results, build);
     auto updated = call(callee, operands);
     addResult(updated.getResult(0), named(attr::state, trained.name));
     for (auto [i, moment] : llvm::enumerate(trained.kept))
@@ -263,7 +242,6 @@ private:
   }
 
   func::FuncOp function;
-  StringRef evaluation;
   const Optimizer &optimizer;
   SymbolTable symbols;
   Operation *end;
@@ -288,8 +266,22 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
                                  << " of a loss and gradients; run transformer-differentiate first";
       return signalPassFailure();
     }
-    if (failed(StepBuilder(gradients, evaluation, *chosen).run()))
-      signalPassFailure();
+    auto apply = getOperation().lookupSymbol<func::FuncOp>("apply_gradients");
+    SmallVector<StringRef> readers = {evaluation};
+    if (apply)
+      readers.append({"accumulate_gradients", "count_labels"});
+    for (auto other : getOperation().getOps<func::FuncOp>())
+      if (!llvm::is_contained(readers, other.getName())) {
+        other->removeAttr(attr::entry);
+        other.setPrivate();
+      }
+    StepBuilder step(gradients, *chosen);
+    if (failed(step.run("train_step")) ||
+        (apply && failed(StepBuilder(apply, *chosen).run("apply_gradients"))))
+      return signalPassFailure();
+    for (StringRef name : readers)
+      if (auto reader = getOperation().lookupSymbol<func::FuncOp>(name))
+        step.readState(reader);
   }
 };
 

@@ -15,6 +15,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::transformer {
@@ -26,6 +27,12 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
+
+/// What the backward of a layer computes again from the layer's arguments.
+enum class Recompute { None, Attention, Layer };
+
+const std::pair<StringLiteral, Recompute> recomputes[] = {
+    {"none", Recompute::None}, {"attention", Recompute::Attention}, {"layer", Recompute::Layer}};
 
 /// Gradients of the values of a function, each a sum over its readers.
 class Gradients {
@@ -53,7 +60,7 @@ struct Backward {
 
 class Differentiator {
 public:
-  Differentiator(ModuleOp module, bool recompute) : symbols(module), recompute(recompute) {}
+  Differentiator(ModuleOp module, Recompute recompute) : symbols(module), recompute(recompute) {}
 
   /// Adds `@NAME_and_gradients`, which gives the loss of `@NAME` and the gradient of each parameter
   /// that it reads.
@@ -220,7 +227,7 @@ private:
     end->setOperands(results);
     function.setFunctionType(
         b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
-    if (!recompute && failed(save(backward, layer, returned, boundary)))
+    if (recompute != Recompute::Layer && failed(save(backward, layer, returned, boundary)))
       return failure();
     boundary->erase();
     return &(backwards[key] = backward); // a layer inside may have moved it
@@ -232,7 +239,7 @@ private:
                      Operation *boundary) {
     func::FuncOp function = backward.function;
     auto isBehind = [&](Operation *op) { return boundary->isBeforeInBlock(op); };
-    moveViews(function.front(), boundary);
+    copyComputedAgain(function.front(), boundary);
     SmallVector<Operation *> own;
     SmallVector<Value> results(returned);
     for (Operation &op : llvm::make_range(function.front().begin(), Block::iterator(boundary))) {
@@ -271,30 +278,35 @@ private:
     return success();
   }
 
-  /// The backward takes columns and other shapes of what it is given, and the keys of dropout, by
-  /// itself.
-  static void moveViews(Block &block, Operation *boundary) {
+  /// What the backward computes by itself from what it is given: columns and other shapes, the keys
+  /// of dropout and, if so wanted, attention.
+  bool isComputedAgain(Operation *op) const {
+    return isa<SplitOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+               arith::AddIOp>(op) ||
+           (recompute == Recompute::Attention && isa<AttentionOp>(op));
+  }
+
+  void copyComputedAgain(Block &block, Operation *boundary) {
     OpBuilder b(boundary->getContext());
     b.setInsertionPointAfter(boundary);
     SmallVector<Operation *> own;
     for (Operation &op : llvm::make_range(block.begin(), Block::iterator(boundary)))
-      if (isa<SplitOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
-              arith::AddIOp>(op))
+      if (isComputedAgain(&op))
         own.push_back(&op);
     for (Operation *op : llvm::reverse(own)) { // one in front of what reads it
-      Operation *view = b.clone(*op);
-      op->replaceUsesWithIf(view->getResults(), [&](OpOperand &use) {
+      Operation *copy = b.clone(*op);
+      op->replaceUsesWithIf(copy->getResults(), [&](OpOperand &use) {
         return boundary->isBeforeInBlock(use.getOwner());
       });
-      if (view->use_empty())
-        view->erase();
+      if (copy->use_empty())
+        copy->erase();
       else
-        b.setInsertionPoint(view);
+        b.setInsertionPoint(copy);
     }
   }
 
   SymbolTable symbols;
-  bool recompute;
+  Recompute recompute;
   DenseSet<Operation *> replaced; // calls of layers, by calls of what saves
   llvm::StringMap<Backward> backwards;
 };
@@ -315,13 +327,19 @@ struct Differentiate : transformer::impl::DifferentiatePassBase<Differentiate> {
                            << function.getFunctionType();
       return signalPassFailure();
     }
-    if (recompute != "layer" && recompute != "none") {
-      getOperation().emitError() << "recompute \"" << recompute << "\": expected layer or none";
+    auto chosen = llvm::find_if(recomputes, [&](auto &kind) { return kind.first == recompute; });
+    if (chosen == std::end(recomputes)) {
+      getOperation().emitError() << "recompute \"" << recompute << "\": expected "
+                                 << listOf(recomputeNames());
       return signalPassFailure();
     }
-    if (failed(Differentiator(getOperation(), recompute == "layer").run(function)))
+    if (failed(Differentiator(getOperation(), chosen->second).run(function)))
       signalPassFailure();
   }
 };
 
 } // namespace
+
+SmallVector<StringRef> transformer::recomputeNames() {
+  return llvm::map_to_vector(recomputes, [](auto &kind) -> StringRef { return kind.first; });
+}

@@ -1,6 +1,8 @@
 //===- Lora.cpp - what the passes on low-rank adapters share --------------===//
 #include "passes/Lora.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ParameterAnalysis.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 
@@ -46,6 +48,51 @@ Value mlir::transformer::scaleAdapter(OpBuilder &b, Location loc, LoraAttr lora,
   auto factor =
       DenseElementsAttr::get(type, Attribute(b.getF32FloatAttr(static_cast<float>(scale))));
   return arith::MulFOp::create(b, loc, matrix, arith::ConstantOp::create(b, loc, factor));
+}
+
+namespace {
+
+/// What reads a weight, in a function or one that it is passed to.
+struct Readers {
+  bool haveLinear = false;
+  Operation *other = nullptr;
+
+  void add(const SymbolTable &symbols, Value weight) {
+    for (OpOperand &use : weight.getUses()) {
+      Operation *reader = use.getOwner();
+      if (auto linear = dyn_cast<LinearOp>(reader); linear && linear.getWeight() == weight) {
+        haveLinear = true;
+        continue;
+      }
+      auto call = dyn_cast<func::CallOp>(reader);
+      auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
+      if (callee && !callee.isExternal())
+        add(symbols, callee.getArgument(use.getOperandNumber()));
+      else
+        other = reader;
+    }
+  }
+};
+
+} // namespace
+
+LogicalResult mlir::transformer::checkReaders(ModuleOp module, LoraAttr lora) {
+  SymbolTable symbols(module);
+  llvm::StringMap<Readers> readers;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (isEntry(function))
+      for (auto read : function.getOps<GetParameterOp>())
+        if (lora.adapts(read.getName()))
+          readers[read.getName()].add(symbols, read);
+  for (auto parameter : module.getOps<ParameterOp>()) {
+    Readers found = readers.lookup(parameter.getSymName());
+    if (found.haveLinear && found.other)
+      return module.emitError() << "transformer.lora: target " << parameter.getSymName()
+                                << " is the weight of a linear layer, and read by "
+                                << found.other->getName()
+                                << ", too; expected targets that are not shared";
+  }
+  return success();
 }
 
 LogicalResult mlir::transformer::checkTargets(ModuleOp module, LoraAttr lora) {

@@ -23,6 +23,10 @@ Adapter declareAdapter(SymbolTable &symbols, ParameterOp parameter, WeightLayout
 /// `alpha / rank`, of all elements of a tensor like `matrix`, times it.
 Value scaleAdapter(OpBuilder &b, Location loc, LoraAttr lora, Value matrix);
 
+/// Fails when a target is the weight of a linear layer and something else, a tied table: an adapter
+/// would be of the layer alone. Names the parameter and what else reads it.
+LogicalResult checkReaders(ModuleOp module, LoraAttr lora);
+
 /// Fails when a target has no adapter, naming it and the modules that could have been meant.
 LogicalResult checkTargets(ModuleOp module, LoraAttr lora);
 

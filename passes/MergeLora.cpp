@@ -48,6 +48,8 @@ struct MergeLora : transformer::impl::MergeLoraPassBase<MergeLora> {
     LoraAttr lora = loraOf(module);
     if (!lora)
       return;
+    if (failed(checkReaders(module, lora)))
+      return signalPassFailure();
     SymbolTable symbols(module);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!isEntry(function))

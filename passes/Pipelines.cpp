@@ -29,8 +29,9 @@ llvm::Error transformer::LinearDtypes::check() const {
 llvm::Error transformer::Purpose::check() const {
   if (mode != "inference" && mode != "train")
     return llvm::createStringError("--mode " + mode + ": expected inference or train");
-  if (recompute != "none" && recompute != "layer")
-    return llvm::createStringError("--recompute " + recompute + ": expected none or layer");
+  if (!llvm::is_contained(recomputeNames(), recompute))
+    return llvm::createStringError("--recompute " + recompute + ": expected " +
+                                   listOf(recomputeNames()));
   double rate = 0;
   if (!dropout.empty() && (!llvm::to_float(dropout, rate) || !(rate >= 0 && rate < 1)))
     return llvm::createStringError("--dropout " + dropout + ": expected a rate in [0, 1)");
@@ -45,6 +46,8 @@ llvm::Error transformer::Purpose::check() const {
                                    listOf(optimizerNames()));
   if (!trains() && optimizer != "adamw")
     return llvm::createStringError("--optimizer goes with --mode train");
+  if (!trains() && accumulate)
+    return llvm::createStringError("--accumulate goes with --mode train");
   return llvm::Error::success();
 }
 
@@ -66,6 +69,8 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
     manager.addPass(transformer::createFreezeParametersPass(freeze));
   }
   manager.addPass(transformer::createDifferentiatePass(differentiate));
+  if (purpose.accumulate)
+    manager.addPass(transformer::createAddAccumulationPass());
   transformer::AddOptimizerPassOptions optimizer;
   optimizer.optimizer = purpose.optimizer;
   manager.addPass(transformer::createAddOptimizerPass(optimizer));

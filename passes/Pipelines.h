@@ -28,10 +28,11 @@ struct LinearDtypes {
 /// What a program is for, by the names of the command line.
 struct Purpose {
   std::string mode = "inference";
-  std::string recompute = "none";  // of the forward, in training: layer
+  std::string recompute = "none";  // of the forward, in training: one of recomputeNames
   std::string dropout;             // a rate, in training; empty: those of the definition
   std::vector<std::string> frozen; // globs of parameters that are not trained
   std::string optimizer = "adamw"; // in training: one of optimizerNames
+  bool accumulate = false;         // in training: a step may be divided
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.
@@ -46,6 +47,9 @@ void buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes = {}
 
 /// What makes a step of gradients: the names that `optimizer` may be.
 llvm::SmallVector<llvm::StringRef> optimizerNames();
+
+/// What the backward may compute again instead of keeping it.
+llvm::SmallVector<llvm::StringRef> recomputeNames();
 
 /// "a, b or c".
 std::string listOf(llvm::ArrayRef<llvm::StringRef> names);

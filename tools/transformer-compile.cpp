@@ -30,7 +30,8 @@ static cl::opt<std::string> mode("mode", cl::desc("inference, or train: a progra
 static cl::opt<std::string>
     recompute("recompute",
               cl::desc("With --mode train, what the backward computes again instead of keeping it: "
-                       "none, or layer (all of a layer but its input: less memory)"),
+                       "none, attention (its results), or layer (all of a layer but its input: "
+                       "the least memory)"),
               cl::init("none"), cl::cat(category));
 static cl::opt<std::string>
     dropout("dropout",
@@ -56,6 +57,11 @@ static cl::opt<double> loraAlpha("lora-alpha",
 static cl::opt<double> loraDropout("lora-dropout",
                                    cl::desc("Rate at which the input of adapters is dropped"),
                                    cl::value_desc("rate"), cl::cat(category));
+static cl::opt<bool> accumulate(
+    "accumulate",
+    cl::desc("With --mode train, a program that can divide its steps: train --accumulate "
+             "N, and mpirun"),
+    cl::cat(category));
 static cl::opt<std::string> optimizer(
     "optimizer",
     cl::desc("With --mode train, what makes steps of gradients: adamw, sgd (with momentum) "
@@ -100,7 +106,7 @@ int main(int argc, char **argv) {
                          output,
                          target,
                          arch,
-                         {mode, recompute, dropout, freeze, optimizer},
+                         {mode, recompute, dropout, freeze, optimizer, accumulate},
                          std::nullopt,
                          {dtype, activations},
                          emit,

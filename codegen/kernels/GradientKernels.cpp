@@ -56,15 +56,39 @@ LogicalResult ElementLossGradientOp::verify() {
   return verifyRowsAndOut(*this, "x", getX(), getOuts()[0]);
 }
 
+LogicalResult CountLabelsOp::verify() {
+  auto type = cast<ShapedType>(getLabels().getType());
+  bool areIntegers = type.getElementType().isInteger();
+  SmallVector<int64_t> shape(areIntegers ? 1 : type.getRank(), kAny);
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(
+          verifyBuffer(*this, "labels", getLabels(), areIntegers ? i64(*this) : f32(*this), shape)))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {});
+}
+
+/// Positions in sequences.
+template <typename OpTy> static LogicalResult verifyPositions(OpTy op) {
+  if (failed(verifyBuffer(op, "offsets", op.getCu(), index(op), {kAny})) ||
+      failed(verifyBuffer(op, "places", op.getRows(), index(op), {kAny})))
+    return failure();
+  return verifyBuffer(op, "positions", op.getPositions(), i64(op), {kAny});
+}
+
+LogicalResult CountSpansOp::verify() {
+  if (failed(verifyKernel(*this, 1)) || failed(verifyPositions(*this)))
+    return failure();
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {});
+}
+
 /// What span_loss and its backward read.
 template <typename OpTy> static LogicalResult verifySpans(OpTy op) {
   FailureOr<int64_t> width = verifyRows(op, "logits", op.getLogits());
-  if (failed(width) || failed(verifyBuffer(op, "offsets", op.getCu(), index(op), {kAny})) ||
-      failed(verifyBuffer(op, "places", op.getRows(), index(op), {kAny})))
+  if (failed(width) || failed(verifyPositions(op)))
     return failure();
   if (int64_t column = op.getColumn(); column < 0 || column >= *width)
     return op.emitOpError() << "expected a column in [0, " << *width << "), found " << column;
-  return verifyBuffer(op, "positions", op.getPositions(), i64(op), {kAny});
+  return success();
 }
 
 LogicalResult SpanLossOp::verify() {

@@ -69,6 +69,25 @@ def Kernel_SpanLossGradientOp : Kernel_Op<"span_loss_gradient"> {
   let assemblyFormat = "`ins` `(` $logits `,` $cu `,` $rows `,` $positions `,` $length `,` $dloss `)` `outs` `(` $outs `)` `column` $column attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_CountLabelsOp : Kernel_Op<"count_labels"> {
+  let summary = "how many labels the mean of a loss is over";
+  let description = [{ins: labels, `[T]` i64, or f32 of one or two dimensions; outs: their number, a scalar.}];
+  let arguments = (ins Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs, I64Attr:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index);
+  let assemblyFormat = "`ins` `(` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_CountSpansOp : Kernel_Op<"count_spans"> {
+  let summary = "how many sequences the mean of a span_loss is over";
+  let description = [{
+    ins: cu `[B + 1]` index, rows `[T]` index, positions `[B]` i64, the length of the padded
+    rows; outs: the number, a scalar.
+  }];
+  let arguments = (ins Kernel_Buffer:$cu, Kernel_Buffer:$rows, Kernel_Buffer:$positions, Index:$length,
+                       Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $cu `,` $rows `,` $positions `,` $length `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_SumRowsOp : Kernel_Op<"sum_rows"> {
   let summary = "the sum of all rows, in their order";
   let description = [{ins: x `[T, W]` (rows may be strided); outs: `[W]`.}];

@@ -116,6 +116,33 @@ struct ConvertSpanLossGradient : OpConversionPattern<SpanLossGradientOp> {
   }
 };
 
+struct ConvertCountLabels : OpConversionPattern<CountLabelsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CountLabelsOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), type, ValueRange{});
+    rewriter.replaceOpWithNewOp<kernel::CountLabelsOp>(op, TypeRange{type}, adaptor.getLabels(),
+                                                       ValueRange{out}, op.getIgnoreIndexAttr(),
+                                                       op.getPaddingIndexAttr());
+    return success();
+  }
+};
+
+struct ConvertCountSpans : OpConversionPattern<CountSpansOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CountSpansOp op, OneToNOpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    SequenceValues of(adaptor.getSequences());
+    auto type = cast<RankedTensorType>(op.getType());
+    Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), type, ValueRange{});
+    rewriter.replaceOpWithNewOp<kernel::CountSpansOp>(op, TypeRange{type}, of.cu, of.rows,
+                                                      adaptor.getPositions().front(), of.length,
+                                                      ValueRange{out});
+    return success();
+  }
+};
+
 /// A matrix product over the tokens.
 struct ConvertLinearWeightGradient : OpConversionPattern<LinearWeightGradientOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -299,11 +326,11 @@ bool mlir::transformer::isConcatOfRows(Operation *op) {
 
 void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient,
-               ConvertElementLoss, ConvertElementLossGradient, ConvertSpanLoss,
-               ConvertSpanLossGradient, ConvertLinearWeightGradient, ConvertSumRows,
-               ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
-               ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient,
-               ConvertDropout, ConvertAttentionGradient, ConvertSplat, ConvertConcat>(
-      converter, patterns.getContext());
+  patterns
+      .add<ConvertShiftLabels, ConvertCrossEntropy, ConvertCrossEntropyGradient, ConvertElementLoss,
+           ConvertElementLossGradient, ConvertSpanLoss, ConvertSpanLossGradient, ConvertCountLabels,
+           ConvertCountSpans, ConvertLinearWeightGradient, ConvertSumRows,
+           ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
+           ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient, ConvertDropout,
+           ConvertAttentionGradient, ConvertSplat, ConvertConcat>(converter, patterns.getContext());
 }

@@ -28,15 +28,21 @@ static std::vector<double> probabilities(llvm::ArrayRef<double> scores) {
   return result;
 }
 
+static Tensor scalar(double value) { return Tensor{{}, std::vector<double>{value}}; }
+
 /// A loss, the mean of `count` terms; 0 of none.
-static Tensor meanOf(double sum, int64_t count) {
-  return Tensor{{}, std::vector<double>{count ? sum / count : 0.0}};
-}
+static Tensor meanOf(double sum, int64_t count) { return scalar(count ? sum / count : 0.0); }
 
 /// Makes the gradients of a sum of `count` terms those of what depends on their mean.
 static void scaleToMean(Tensor &gradients, int64_t count, const Tensor &dloss) {
   for (double &value : gradients.reals())
     value *= dloss.reals()[0] / std::max<int64_t>(count, 1);
+}
+
+template <typename OpTy> static bool counts(OpTy op, int64_t label) {
+  auto padding = op.getPaddingIndex();
+  return label != static_cast<int64_t>(op.getIgnoreIndex()) &&
+         !(padding && label == static_cast<int64_t>(*padding));
 }
 
 /// Calls `visit` with each row that counts, its label and probabilities; returns how many.
@@ -50,9 +56,7 @@ forEachLabel(OpTy op, Frame &frame,
   int64_t classes = logits.shape[1], count = 0;
   for (int64_t t = 0; t < logits.shape[0]; ++t) {
     int64_t label = labels.integers()[t];
-    auto padding = op.getPaddingIndex();
-    if (label == static_cast<int64_t>(op.getIgnoreIndex()) ||
-        (padding && label == static_cast<int64_t>(*padding)))
+    if (!counts(op, label))
       continue;
     if (label < 0 || label >= classes)
       return frame.fail(op, "label " + llvm::Twine(label) + " of row " + llvm::Twine(t) +
@@ -93,6 +97,36 @@ LogicalResult reference::evaluate(CrossEntropyGradientOp op, Frame &frame) {
   return success();
 }
 
+LogicalResult reference::evaluate(CountLabelsOp op, Frame &frame) {
+  const Tensor &labels = frame.tensor(op.getLabels());
+  int64_t count = labels.size();
+  if (labels.isInteger())
+    count = llvm::count_if(labels.integers(), [&](int64_t label) { return counts(op, label); });
+  frame.set(op.getCount(), scalar(count));
+  return success();
+}
+
+/// Which token of sequence `b` came from the column of its position; its end where none did.
+static int64_t meantOf(const Sequences &sequences, const Tensor &positions, int64_t b) {
+  int64_t column = std::max<int64_t>(positions.integers()[b], 0);
+  for (int64_t t = sequences.offsets[b]; t < sequences.offsets[b + 1]; ++t)
+    if (sequences.places[t] % sequences.length == column)
+      return t;
+  return sequences.offsets[b + 1];
+}
+
+LogicalResult reference::evaluate(CountSpansOp op, Frame &frame) {
+  const Tensor &positions = frame.tensor(op.getPositions());
+  const Sequences &sequences = frame.sequences(op.getSequences());
+  if (positions.shape[0] != sequences.batch)
+    return frame.fail(op, "expected a position for each sequence");
+  int64_t count = llvm::count_if(llvm::seq(sequences.batch), [&](int64_t b) {
+    return meantOf(sequences, positions, b) < sequences.offsets[b + 1];
+  });
+  frame.set(op.getCount(), scalar(count));
+  return success();
+}
+
 /// Calls `visit` with each sequence that counts: its first token, the place of the one that is
 /// meant among its tokens, and their probabilities; returns how many count.
 template <typename OpTy>
@@ -107,13 +141,11 @@ forEachSpan(OpTy op, Frame &frame,
     return frame.fail(op, "expected a position for each sequence");
   int64_t count = 0;
   for (int64_t b = 0; b < sequences.batch; ++b) {
-    int64_t first = sequences.offsets[b], end = sequences.offsets[b + 1], meant = end;
+    int64_t first = sequences.offsets[b], end = sequences.offsets[b + 1];
+    int64_t meant = meantOf(sequences, positions, b);
     std::vector<double> scores;
-    for (int64_t t = first; t < end; ++t) {
-      if (sequences.places[t] % sequences.length == std::max<int64_t>(positions.integers()[b], 0))
-        meant = t;
+    for (int64_t t = first; t < end; ++t)
       scores.push_back(logits.row(t)[op.getColumn()]);
-    }
     if (meant == end)
       continue;
     visit(first, meant - first, probabilities(scores));
@@ -163,7 +195,7 @@ LogicalResult reference::evaluate(ElementLossOp op, Frame &frame) {
     sum +=
         squared ? (a - y) * (a - y) : std::max(a, 0.0) - a * y + std::log1p(std::exp(-std::abs(a)));
   double count = std::max<size_t>(x.reals().size(), 1);
-  frame.set(op.getLoss(), Tensor{{}, std::vector<double>{sum / count}});
+  frame.set(op.getLoss(), scalar(sum / count));
   return success();
 }
 

@@ -43,6 +43,8 @@ LogicalResult evaluate(ElementLossOp op, Frame &frame);
 LogicalResult evaluate(ElementLossGradientOp op, Frame &frame);
 LogicalResult evaluate(SpanLossOp op, Frame &frame);
 LogicalResult evaluate(SpanLossGradientOp op, Frame &frame);
+LogicalResult evaluate(CountLabelsOp op, Frame &frame);
+LogicalResult evaluate(CountSpansOp op, Frame &frame);
 LogicalResult evaluate(LinearWeightGradientOp op, Frame &frame);
 LogicalResult evaluate(SumRowsOp op, Frame &frame);
 LogicalResult evaluate(ActivationGradientOp op, Frame &frame);

@@ -3,17 +3,20 @@
 #include "runtime/base/Error.h"
 #include "runtime/base/Path.h"
 #include "runtime/base/StopRequest.h"
+#include "runtime/cli/CommandLine.h"
 #include "runtime/cli/Session.h"
 #include "runtime/cli/TrainData.h"
 #include "runtime/cli/TrainProgress.h"
 #include "runtime/files/Adapter.h"
 #include "runtime/train/LossLog.h"
 #include "runtime/train/LossPlot.h"
+#include "runtime/train/Processes.h"
 #include "runtime/train/Schedule.h"
 #include "runtime/train/Trainer.h"
 
 #include <algorithm>
 #include <csignal>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -25,6 +28,7 @@ struct TrainOptions {
   std::optional<int64_t> init;
   std::optional<int64_t> steps;
   int64_t saveEvery = 0, evalEvery = 0; // 0: at the end alone
+  int64_t accumulate = 1;
   Hyperparameters hyperparameters;
   std::vector<const CLI::Option *> ofOptimizers; // numbers that not every optimizer takes
   Schedule schedule;
@@ -45,15 +49,22 @@ void checkOptimizerOptions(const Trainer &trainer, const TrainOptions &options) 
       fail("{}: expected an option of this program's optimizer: {}", option->get_name(), list);
 }
 
-/// The mean loss of all of `data`; nothing when a signal came before.
-std::optional<double> evaluate(Trainer &trainer, const DataSource &data, const StopRequest &stop) {
-  double sum = 0;
-  for (int64_t i = 0; i < data.steps(); ++i) {
-    if (stop.signal())
-      return std::nullopt;
-    sum += double(trainer.evaluate(data.inputs(i)));
-  }
-  return sum / double(data.steps());
+/// The signal that came to one of the processes, which then all know it; 0: none.
+int signalOf(const StopRequest &stop, const Processes &processes) {
+  return static_cast<int>(processes.largest(stop.signal()));
+}
+
+/// The mean loss of all of `data`, of which each process takes its share; nothing when a signal
+/// came before.
+std::optional<double> evaluate(Trainer &trainer, const DataSource &data, const StopRequest &stop,
+                               const Processes &processes) {
+  std::vector<float> losses(static_cast<size_t>(data.steps()));
+  for (int64_t i = processes.rank(); i < data.steps() && !stop.signal(); i += processes.size())
+    losses[static_cast<size_t>(i)] = trainer.evaluate(data.inputs(i));
+  if (signalOf(stop, processes))
+    return std::nullopt;
+  processes.sum(losses.data(), data.steps()); // of a number and zeros
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / double(data.steps());
 }
 
 /// Throws Error when something cannot be written.
@@ -113,11 +124,16 @@ Program openProgram(const Session &session, const TrainOptions &options) {
   return program;
 }
 
-/// Returns the exit code.
-int train(const Session &session, const TrainOptions &options) {
+/// Returns the exit code. What the user sees and files are the first process' business.
+int train(const Session &session, const TrainOptions &given, const Processes &processes) {
+  TrainOptions options = given;
+  if (!processes.isFirst())
+    options.log = options.plot = options.save = "";
   Program program = openProgram(session, options);
   Trainer trainer(program, options.definition);
   checkOptimizerOptions(trainer, options);
+  if (options.accumulate > 1 || processes.size() > 1)
+    trainer.divide(options.accumulate, processes);
   auto open = [&](const std::string &path, DataUse use) {
     return openData(session, trainer, path, options.dataOptions, use);
   };
@@ -138,17 +154,18 @@ int train(const Session &session, const TrainOptions &options) {
   schedule.peak = hyperparameters.learningRate;
   schedule.lastStep = last;
   LossLog log(options.log, trainer.steps());
-  TrainProgress progress(trainer.steps(), last);
+  TrainProgress progress(trainer.steps(), last, processes.isFirst());
   StopRequest stop;
   auto isDue = [&](int64_t every) { return every && trainer.steps() % every == 0; };
-  while (trainer.steps() < last && !stop.signal()) {
+  int signal = 0;
+  while (trainer.steps() < last && !(signal = signalOf(stop, processes))) {
     hyperparameters.learningRate = schedule.rate(trainer.steps() + 1);
     StepResult result = trainer.step(data->inputs(trainer.steps()), hyperparameters);
     log.addStep(trainer.steps(), result, hyperparameters.learningRate);
     progress.add(trainer.steps(), result);
     bool isLast = trainer.steps() == last;
     if (evalData && (isLast || isDue(options.evalEvery)))
-      if (std::optional<double> loss = evaluate(trainer, *evalData, stop)) {
+      if (std::optional<double> loss = evaluate(trainer, *evalData, stop, processes)) {
         log.addEvaluation(trainer.steps(), *loss);
         progress.say(formatted("evaluation after step {}: loss {:.4f}", trainer.steps(), *loss));
       }
@@ -157,10 +174,23 @@ int train(const Session &session, const TrainOptions &options) {
   }
   save(trainer, log, options);
   log.check();
-  if (!stop.signal())
+  if (!signal)
+    signal = signalOf(stop, processes); // one behind the last step
+  if (!signal)
     return 0;
-  progress.say(stoppedText(trainer, options, last, stop.signal()));
-  return 128 + stop.signal();
+  progress.say(stoppedText(trainer, options, last, signal));
+  return 128 + signal;
+}
+
+/// Where one of several processes fails, the others would wait for it.
+int trainTogether(const Session &session, const TrainOptions &options) {
+  Processes processes;
+  if (processes.size() == 1)
+    return train(session, options, processes);
+  int code = guarded([&] { return train(session, options, processes); });
+  if (code != 0 && code < 128)
+    processes.abort(code);
+  return code;
 }
 
 } // namespace
@@ -192,6 +222,11 @@ void addTrain(CLI::App &app, Session &session) {
   addDataOptions(*command, session, options->dataOptions);
   command->add_option("--steps", options->steps, "The last step (default: all of the data)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  command
+      ->add_option("--accumulate", options->accumulate,
+                   "Compute a step in so many parts of its rows, one behind the other, which takes "
+                   "less memory; mpirun -n N divides it among processes")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   Hyperparameters &values = options->hyperparameters;
   auto number = [&](const char *name, double &value, const char *help, double low, double high) {
     return command->add_option(name, value, help)
@@ -254,7 +289,7 @@ void addTrain(CLI::App &app, Session &session) {
     if (options->schedule.kind == Schedule::InverseSqrt && options->schedule.warmupSteps == 0)
       fail("--schedule inverse-sqrt: expected --warmup-steps of 1 or more");
     options->dataOptions.text.batching.seed = options->hyperparameters.seed;
-    session.command = [&session, options] { session.exitCode = train(session, *options); };
+    session.command = [&session, options] { session.exitCode = trainTogether(session, *options); };
   });
 }
 

@@ -20,13 +20,13 @@ std::string timeText(double seconds) {
 
 } // namespace
 
-TrainProgress::TrainProgress(int64_t first, int64_t last)
-    : first(first), last(last), isTerminal(isatty(STDERR_FILENO)),
+TrainProgress::TrainProgress(int64_t first, int64_t last, bool visible)
+    : first(first), last(last), visible(visible), isTerminal(isatty(STDERR_FILENO)),
       begin(std::chrono::steady_clock::now()) {}
 
 void TrainProgress::add(int64_t step, const StepResult &result) {
   tokens += result.tokens;
-  if (!isTerminal && step != last && step % 10 != 0)
+  if (!visible || (!isTerminal && step != last && step % 10 != 0))
     return;
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::string line = formatted("step {} of {}, loss {:.4f}, {:.0f} tokens/s, {} left", step, last,
@@ -40,6 +40,8 @@ void TrainProgress::add(int64_t step, const StepResult &result) {
 }
 
 void TrainProgress::say(const std::string &text) {
+  if (!visible)
+    return;
   std::fprintf(stderr, "%s%s\n", lineIsOpen ? "\n" : "", text.c_str());
   lineIsOpen = false;
 }

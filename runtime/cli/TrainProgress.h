@@ -11,8 +11,8 @@ namespace transformer::runtime {
 /// A line on stderr: on a terminal always the same one, else one for each ten steps.
 class TrainProgress {
 public:
-  /// Of the steps behind `first`, up to `last`.
-  TrainProgress(int64_t first, int64_t last);
+  /// Of the steps behind `first`, up to `last`. One that is not `visible` says nothing.
+  TrainProgress(int64_t first, int64_t last, bool visible = true);
 
   void add(int64_t step, const StepResult &result);
 
@@ -21,7 +21,7 @@ public:
 
 private:
   int64_t first, last, tokens = 0;
-  bool isTerminal, lineIsOpen = false;
+  bool visible, isTerminal, lineIsOpen = false;
   std::chrono::steady_clock::time_point begin;
 };
 

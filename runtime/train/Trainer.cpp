@@ -3,7 +3,9 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Error.h"
+#include "runtime/execute/ThreadPool.h"
 #include "runtime/files/Adapter.h"
+#include "runtime/train/StepParts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +16,9 @@ namespace transformer::runtime {
 namespace {
 
 constexpr const char *kEvaluate = "evaluate", *kStep = "step", *kDropoutSeed = "dropout_seed";
+constexpr const char *kCount = "count_labels", *kAccumulate = "accumulate_gradients",
+                     *kApply = "apply_gradients";
+constexpr std::string_view kGradient = ".grad"; // behind a parameter's name
 constexpr const char *kWeights = "model.safetensors", *kTraining = "training.safetensors";
 
 const EntryInfo &trainingEntry(const Module &module) {
@@ -22,13 +27,18 @@ const EntryInfo &trainingEntry(const Module &module) {
   return module.entry(Trainer::kEntry);
 }
 
-const EntryInfo &evaluationEntry(const Module &module) {
-  const EntryInfo *entry = module.description().findEntry(kEvaluate);
+/// An entry that not every training program has. `use`: what it is for, `options`: which have it.
+const EntryInfo &optionalEntry(const Module &module, const char *name, const char *use,
+                               const char *options) {
+  const EntryInfo *entry = module.description().findEntry(name);
   if (!entry)
-    fail("this program has no entry \"{}\" for the loss of other data; compile the model anew with "
-         "--mode train",
-         kEvaluate);
+    fail("this program has no entry \"{}\" for {}; compile the model anew with {}", name, use,
+         options);
   return *entry;
+}
+
+const EntryInfo &evaluationEntry(const Module &module) {
+  return optionalEntry(module, kEvaluate, "the loss of other data", "--mode train");
 }
 
 template <typename T> Tensor scalar(DataType type, T value) {
@@ -72,16 +82,30 @@ int64_t seedOfStep(uint64_t seed, int64_t step) {
   return static_cast<int64_t>(z ^ (z >> 31));
 }
 
-int64_t countLabels(const Call &call) {
+int64_t countLabels(const EntryInfo &entry, const TensorMap &inputs) {
   for (const char *name : {"labels", "input_ids"}) {
-    const InputInfo *input = call.entry->findInput(name);
-    if (!input || input->dtype != DataType::I64)
+    const InputInfo *input = entry.findInput(name);
+    auto found = inputs.find(name);
+    if (!input || input->dtype != DataType::I64 || found == inputs.end())
       continue;
-    const Tensor &ids = call.inputs[static_cast<size_t>(input - call.entry->inputs.data())];
+    const Tensor &ids = found->second;
     const int64_t *begin = ids.data<int64_t>(), *end = begin + ids.count();
     return ids.count() - (input->ignored ? std::count(begin, end, *input->ignored) : 0);
   }
   return 0;
+}
+
+/// Of the outputs of a step's entry.
+float number(const TensorMap &outputs, const char *name) { return *outputs.at(name).data<float>(); }
+
+/// Zeros in the order of memory, by all threads.
+void clear(Tensor &tensor) {
+  constexpr int64_t piece = int64_t(1) << 22;
+  int64_t bytes = tensor.bytes();
+  parallelFor((bytes + piece - 1) / piece, [&](int64_t i) {
+    std::memset(tensor.data<char>() + i * piece, 0,
+                static_cast<size_t>(std::min(piece, bytes - i * piece)));
+  });
 }
 
 /// Copies the small files beside the weights: config, tokenizer. Adapters have no config.
@@ -151,33 +175,102 @@ void Trainer::resume(const std::string &folder) {
   const TensorView *steps = find(kStep, DataType::I64, {});
   std::vector<const TensorView *> found;
   for (size_t i = 0; i < description.states.size(); ++i)
-    found.push_back(
-        find(description.states[i].name, state.tensor(i).dtype(), state.tensor(i).shape()));
+    found.push_back(isGradient(i) ? nullptr
+                                  : find(description.states[i].name, state.tensor(i).dtype(),
+                                         state.tensor(i).shape()));
   std::memcpy(&count, steps->data, sizeof(count));
   for (size_t i = 0; i < found.size(); ++i)
-    std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);
+    if (found[i])
+      std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);
+}
+
+/// The sum of a step's parts, which nobody needs behind the step.
+bool Trainer::isGradient(size_t index) const {
+  return std::string_view(program.module().description().states[index].name).ends_with(kGradient);
+}
+
+void Trainer::divide(int64_t parts, const Processes &others) {
+  for (const char *name : {kCount, kAccumulate, kApply})
+    optionalEntry(program.module(), name, "parts of a step", "--mode train --accumulate");
+  partsOfProcess = parts;
+  processes = &others;
+}
+
+void Trainer::addNumbers(const EntryInfo &to, TensorMap &inputs,
+                         const Hyperparameters &hyperparameters, int64_t part) const {
+  if (to.findInput(kStep))
+    inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
+  if (to.findInput(kDropoutSeed)) {
+    int64_t seed = seedOfStep(hyperparameters.seed, count + 1);
+    if (part > 0)
+      seed = seedOfStep(static_cast<uint64_t>(seed), part);
+    inputs[kDropoutSeed] = scalar(DataType::I64, seed);
+  }
+  for (const auto &[name, value] : numbersOf(hyperparameters))
+    if (to.findInput(name))
+      inputs[name] = scalar(DataType::F64, value);
 }
 
 Call Trainer::prepare(TensorMap inputs, const Hyperparameters &hyperparameters) {
-  inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
-  if (entry.findInput(kDropoutSeed))
-    inputs[kDropoutSeed] = scalar(DataType::I64, seedOfStep(hyperparameters.seed, count + 1));
-  for (const auto &[name, value] : numbersOf(hyperparameters))
-    if (entry.findInput(name))
-      inputs[name] = scalar(DataType::F64, value);
+  addNumbers(entry, inputs, hyperparameters);
   return program.prepare(kEntry, std::move(inputs), &state);
 }
 
 StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameters) {
-  Call call = prepare(std::move(inputs), hyperparameters);
-  program.execute(call);
-  ++count;
   StepResult result{};
-  for (size_t i = 0; i < entry.outputs.size(); ++i)
-    (entry.outputs[i].name == "loss" ? result.loss : result.gradNorm) =
-        *call.outputs[i].data<float>();
-  result.tokens = countLabels(call);
+  result.tokens = countLabels(entry, inputs);
+  if (processes) {
+    stepInParts(std::move(inputs), hyperparameters, result);
+  } else {
+    addNumbers(entry, inputs, hyperparameters);
+    TensorMap outputs = program.run(kEntry, std::move(inputs), &state);
+    result.loss = number(outputs, "loss");
+    result.gradNorm = number(outputs, "grad_norm");
+  }
+  ++count;
   return result;
+}
+
+void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparameters,
+                          StepResult &result) {
+  const Module &module = program.module();
+  StepParts parts(entry, std::move(inputs), partsOfProcess * processes->size());
+  int64_t first = partsOfProcess * processes->rank();
+  auto forEachOwn = [&](auto visit) {
+    for (int64_t part = first; part < first + partsOfProcess; ++part)
+      if (!parts.isEmpty(part))
+        visit(part);
+  };
+  std::map<std::string, float> counts; // of labels
+  for (const OutputInfo &output : module.entry(kCount).outputs)
+    counts[output.name] = 0;
+  forEachOwn([&](int64_t part) {
+    TensorMap own = parts.inputs(part);
+    addNumbers(module.entry(kCount), own, hyperparameters, part);
+    for (const auto &[name, value] : program.run(kCount, std::move(own), &state))
+      counts[name] += *value.data<float>();
+  });
+  for (auto &[name, value] : counts) {
+    processes->sum(&value, 1);
+    value = std::max(value, 1.0f);
+  }
+  for (size_t i = 0; i < module.description().states.size(); ++i)
+    if (isGradient(i))
+      clear(state.tensor(i));
+  forEachOwn([&](int64_t part) {
+    TensorMap own = parts.inputs(part);
+    for (const auto &[name, value] : counts)
+      own[name] = scalar(DataType::F32, value);
+    addNumbers(module.entry(kAccumulate), own, hyperparameters, part);
+    result.loss += number(program.run(kAccumulate, std::move(own), &state), "loss");
+  });
+  processes->sum(&result.loss, 1);
+  for (size_t i = 0; i < module.description().states.size(); ++i)
+    if (isGradient(i))
+      processes->sum(state.tensor(i).data<float>(), state.tensor(i).count());
+  TensorMap numbers;
+  addNumbers(module.entry(kApply), numbers, hyperparameters);
+  result.gradNorm = number(program.run(kApply, std::move(numbers), &state), "grad_norm");
 }
 
 float Trainer::evaluate(TensorMap inputs) {
@@ -269,11 +362,13 @@ void Trainer::makeFolder(const std::string &folder) {
 void Trainer::save(const std::string &folder) const {
   makeFolder(folder);
   Tensor steps = scalar<int64_t>(DataType::I64, count);
+  const Description &description = program.module().description();
   std::vector<NamedTensor> all = {{kStep, steps}};
-  for (const auto &[name, tensor] : state.tensors())
-    all.emplace_back(name, tensor);
+  for (size_t i = 0; i < description.states.size(); ++i)
+    if (!isGradient(i))
+      all.emplace_back(description.states[i].name, state.tensors().at(description.states[i].name));
   // Where the disk is full, both stay as they were.
-  const std::optional<LoraInfo> &lora = program.module().description().lora;
+  const std::optional<LoraInfo> &lora = description.lora;
   AtomicFile training(folder + "/" + kTraining),
       weights(folder + "/" + (lora ? adapterWeights : kWeights));
   writeSafetensors(training, std::move(all));

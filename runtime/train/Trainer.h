@@ -10,6 +10,7 @@
 #define TRANSFORMER_RUNTIME_TRAINER_H
 
 #include "runtime/execute/Program.h"
+#include "runtime/train/Processes.h"
 
 #include <cfloat>
 #include <optional>
@@ -46,6 +47,11 @@ public:
   /// Goes on from what `save` has written to `folder`. Throws Error that names the file and what is
   /// wrong with it.
   void resume(const std::string &folder);
+
+  /// From now on each step is the sum of `parts` parts of its rows, one behind the other, in each
+  /// of the `processes`, which all take the same inputs and get the same weights. What dropout
+  /// drops depends on the part. Throws Error when the program has no entries for that.
+  void divide(int64_t parts, const Processes &processes);
 
   /// The next step on `inputs`, named as the model's, ready to be executed; see Program::prepare.
   /// Throws Error that names the input.
@@ -91,6 +97,10 @@ public:
   static constexpr const char *kEntry = "train_step";
 
 private:
+  void addNumbers(const EntryInfo &to, TensorMap &inputs, const Hyperparameters &hyperparameters,
+                  int64_t part = 0) const;
+  void stepInParts(TensorMap inputs, const Hyperparameters &hyperparameters, StepResult &result);
+  bool isGradient(size_t state) const;
   void writeWeights(AtomicFile &file) const;
   void writeAdapters(AtomicFile &file) const;
 
@@ -99,6 +109,8 @@ private:
   std::string definition;
   State state;
   int64_t count = 0;
+  int64_t partsOfProcess = 1;
+  const Processes *processes = nullptr; // null: a step is one call
 };
 
 } // namespace transformer::runtime

@@ -1,8 +1,9 @@
 // RUN: transformer-opt %s --split-input-file --transformer-differentiate=recompute=layer --canonicalize --cse | FileCheck %s
 // RUN: transformer-opt %s --split-input-file --transformer-differentiate --canonicalize --cse | FileCheck %s --check-prefix=SAVED
+// RUN: transformer-opt %s --split-input-file --transformer-differentiate=recompute=attention --canonicalize --cse | FileCheck %s --check-prefix=ATTENTION
 // RUN: not transformer-opt %s --split-input-file --transformer-differentiate=recompute=all 2>&1 | FileCheck %s --check-prefix=RECOMPUTE
 
-// RECOMPUTE: error: recompute "all": expected layer or none
+// RECOMPUTE: error: recompute "all": expected none, attention or layer
 
 transformer.parameter @w : tensor<4x8xf32>
 
@@ -41,6 +42,13 @@ transformer.parameter @w1 : tensor<8x8xf32>
 // SAVED-LABEL: func.func private @layer.backward(
 // SAVED-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %{{[^:]*}}: !transformer.sequences, %{{[^:]*}}: tensor<8x8xf32>, %[[DY:[^:]*]]: tensor<?x8xf32>, %[[Q:[^:]*]]: tensor<?x8xf32>, %[[R:[^:]*]]: tensor<?x8xf32>, %[[LSE:[^:]*]]: tensor<?x2xf32>)
 // SAVED-NEXT: transformer.attention_gradient %[[Q]], %[[X]], %[[X]], %[[R]], %[[LSE]], %[[DY]]
+// Attention's results are computed from what else is returned.
+// ATTENTION-LABEL: func.func private @layer.saving(
+// ATTENTION: return %{{[^,]*}}, %{{[^,]*}} : tensor<?x8xf32>, tensor<?x8xf32>
+// ATTENTION-LABEL: func.func private @layer.backward(
+// ATTENTION-SAME: %[[Q:[^:,]*]]: tensor<?x8xf32>) ->
+// ATTENTION: %[[R:.*]], %[[LSE:.*]] = transformer.attention %[[Q]]
+// ATTENTION: transformer.attention_gradient %[[Q]], {{.*}}, %[[R]], %[[LSE]]
 // SAVED-LABEL: func.func @loss_and_gradients(
 // SAVED: %[[Y0:.*]]:4 = call @layer.saving
 // SAVED: %[[Y1:.*]]:4 = call @layer.saving(%[[Y0]]#0

@@ -44,14 +44,15 @@ public:
     }
     return result;
   }
-  /// How many count, at least 1, as f64.
-  Value count() {
+  /// How many count.
+  Value number() {
     Value one = constant(1), none = constant(0);
-    Value all = b.loop(b.index(0), b.dim(labels, 0), 1, none, [&](Value row, ValueRange sum) {
+    return b.loop(b.index(0), b.dim(labels, 0), 1, none, [&](Value row, ValueRange sum) {
       return Values{b.add(sum[0], b.select(counts(row), one, none))};
     })[0];
-    return arith::SIToFPOp::create(b, b.getF64Type(), b.max(all, one));
   }
+  /// The same, at least 1, as f64.
+  Value count() { return arith::SIToFPOp::create(b, b.getF64Type(), b.max(number(), constant(1))); }
 
 private:
   Value constant(int64_t value) { return arith::ConstantIntOp::create(b, value, 64); }
@@ -112,6 +113,20 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
   });
   Value sum = sumElements(b, losses);
   b.store(arith::TruncFOp::create(b, b.getF32Type(), b.divf(sum, labels.count())), loss, {});
+}
+
+void transformer::emitNest(Emit &b, kernel::CountLabelsOp op) {
+  auto type = cast<MemRefType>(op.getLabels().getType());
+  Value number;
+  if (type.getElementType().isInteger()) {
+    number = Labels(b, op).number();
+  } else {
+    Value all = b.index(1);
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      all = b.mul(all, b.dim(op.getLabels(), i));
+    number = arith::IndexCastOp::create(b, b.getI64Type(), all);
+  }
+  b.store(arith::SIToFPOp::create(b, b.getF32Type(), number), op.getOuts()[0], {});
 }
 
 void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {

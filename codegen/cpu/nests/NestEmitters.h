@@ -31,6 +31,8 @@ void emitNest(Emit &b, kernel::CrossEntropyOp op);
 void emitNest(Emit &b, kernel::CrossEntropyGradientOp op);
 void emitNest(Emit &b, kernel::ElementLossOp op);
 void emitNest(Emit &b, kernel::ElementLossGradientOp op);
+void emitNest(Emit &b, kernel::CountLabelsOp op);
+void emitNest(Emit &b, kernel::CountSpansOp op);
 void emitNest(Emit &b, kernel::SpanLossOp op);
 void emitNest(Emit &b, kernel::SpanLossGradientOp op);
 void emitNest(Emit &b, kernel::SumRowsOp op);

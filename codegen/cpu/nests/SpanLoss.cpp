@@ -44,13 +44,13 @@ public:
     })[0];
   }
 
-  /// How many count, at least 1.
-  Value count() {
-    Value all = sum([&](const Sequence &sequence) {
+  /// How many count.
+  Value number() {
+    return sum([&](const Sequence &sequence) {
       return b.select(counts(sequence), constant(1), constant(0));
     });
-    return arith::MaximumFOp::create(b, all, constant(1));
   }
+  Value atLeastOne() { return arith::MaximumFOp::create(b, number(), constant(1)); }
 
   void forEach(function_ref<void(const Sequence &)> visit) {
     b.forEach(b.index(0), sequences, 1, [&](Value index) { visit(at(index)); });
@@ -84,6 +84,11 @@ private:
 
 } // namespace
 
+void transformer::emitNest(Emit &b, kernel::CountSpansOp op) {
+  Value number = Spans(b, op).number();
+  b.store(arith::TruncFOp::create(b, b.getF32Type(), number), op.getOuts()[0], {});
+}
+
 void transformer::emitNest(Emit &b, kernel::SpanLossOp op) {
   Spans spans(b, op);
   Value sum = spans.sum([&](const auto &sequence) {
@@ -95,7 +100,7 @@ void transformer::emitNest(Emit &b, kernel::SpanLossOp op) {
     return b.ifElse(spans.counts(sequence), b.getF64Type(), loss,
                     [&] { return Values{spans.constant(0)}; })[0];
   });
-  Value mean = b.divf(sum, spans.count());
+  Value mean = b.divf(sum, spans.atLeastOne());
   b.store(arith::TruncFOp::create(b, b.getF32Type(), mean), op.getOuts()[0], {});
 }
 
@@ -103,7 +108,7 @@ void transformer::emitNest(Emit &b, kernel::SpanLossGradientOp op) {
   Spans spans(b, op);
   Value result = op.getOuts()[0];
   Value dloss = arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getDloss(), {}));
-  Value share = b.divf(dloss, spans.count());
+  Value share = b.divf(dloss, spans.atLeastOne());
   spans.forEach([&](const auto &sequence) {
     b.forEach(sequence.first, sequence.end, 1,
               [&](Value token) { zeroRow(b, rowWidth(result), result, token); });

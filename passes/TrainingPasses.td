@@ -1,0 +1,260 @@
+//===- TrainingPasses.td - from a model to its training step --------------*- tablegen -*-===//
+//
+// Included by Passes.td.
+
+#ifndef PASSES_TRAININGPASSES_TD
+#define PASSES_TRAININGPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
+  let summary = "the loss of a model's scores and given labels";
+  let description = [{
+    Adds `@loss` beside `@forward`: the same arguments and `labels` (`[B, S]` i64, of
+    the objective `class` `[B]`; -100 where none counts), and as its one result the mean
+    cross-entropy of the scores of the output `logits` with these labels, as
+    `transformer.objective` of `@forward` says; that attribute's description has the
+    labels and losses of other objectives, and the outputs that they are of. Without it, a
+    model that generates, having `@step` and no `decoder_input_ids`, is trained for the
+    next token, others for a class of each token. Masked tokens have no score, so their
+    labels do not count.
+
+    Error: no entry `@forward` with such outputs.
+
+    Example:
+    ```mlir
+    func.func @forward(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>) -> (tensor<?x?x9xf32> {transformer.name = "logits"}) {
+      %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+      ...
+      %y = transformer.unpack_tokens %rows, %seq : tensor<?x9xf32> -> tensor<?x?x9xf32>
+      return %y : tensor<?x?x9xf32>
+    }
+    // and beside it
+    func.func @loss(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>, %labels: tensor<?x?xi64> {transformer.name = "labels"}) -> (tensor<f32> {transformer.name = "loss"}) {
+      ...
+      %l, %0 = transformer.pack_tokens(%labels) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+      %loss = transformer.cross_entropy %rows, %l : tensor<?x9xf32>, tensor<?xi64> -> tensor<f32>
+      return %loss : tensor<f32>
+    }
+    ```
+    Source: the losses of transformers' heads for language models.
+  }];
+  let options = [Option<"evaluation", "evaluation", "std::string", "",
+                        "the name of a second function like `@loss`, which stays an entry point of a training program">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def AddLoraPass : Pass<"transformer-add-lora", "::mlir::ModuleOp"> {
+  let summary = "low-rank adapters that are trained, beside frozen weights";
+  let description = [{
+    In a module with `transformer.lora`, each linear layer of an entry point or of what it
+    calls whose weight W is a target's adds `alpha / rank * linear(linear(dropout(x), A), B)`
+    to its result. A and B become parameters `MODULE.lora_A.weight` and
+    `MODULE.lora_B.weight` and arguments of the layers that read them; layers of which one
+    call has other targets than another are copied. All other parameters are frozen.
+    Composites must have been expanded.
+
+    Error: a target that names no linear layer.
+
+    Example:
+    ```mlir
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    // becomes
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    %down = transformer.linear %x, %a out_in : tensor<?x8xf32>, tensor<2x8xf32> -> tensor<?x2xf32>
+    %scaled = arith.mulf %b, %cst : tensor<16x2xf32>
+    %up = transformer.linear %down, %scaled out_in : tensor<?x2xf32>, tensor<16x2xf32> -> tensor<?x16xf32>
+    %sum = arith.addf %y, %up : tensor<?x16xf32>
+    ```
+    Source: Hu et al. 2021 (LoRA), PEFT.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def MergeLoraPass : Pass<"transformer-merge-lora", "::mlir::ModuleOp"> {
+  let summary = "low-rank adapters become part of the weights";
+  let description = [{
+    In a module with `transformer.lora`, `W + alpha / rank * B A` takes the place of each
+    target's weight W where an entry point reads it: a computation on parameters, which
+    is done once at load, so that a program with adapters is as fast as one without.
+
+    Error: a target that names no linear layer.
+
+    Example:
+    ```mlir
+    %w = transformer.get_parameter @q.weight : tensor<16x8xf32>
+    // becomes
+    %w = transformer.get_parameter @q.weight : tensor<16x8xf32>
+    %a = transformer.get_parameter @q.lora_A.weight : tensor<2x8xf32>
+    %b = transformer.get_parameter @q.lora_B.weight : tensor<16x2xf32>
+    %scaled = arith.mulf %b, %cst : tensor<16x2xf32>
+    %difference = transformer.linear %scaled, %a in_out : tensor<16x2xf32>, tensor<2x8xf32> -> tensor<16x8xf32>
+    %sum = arith.addf %w, %difference : tensor<16x8xf32>
+    ```
+    Source: merge_and_unload of PEFT.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def FreezeParametersPass : Pass<"transformer-freeze-parameters", "::mlir::ModuleOp"> {
+  let summary = "parameters that are not trained";
+  let description = [{
+    Parameters whose name matches one of `patterns` (globs: `*`, `?`, `[0-5]`, `{a,b}`)
+    become `frozen`: `transformer-differentiate` gives them no gradient, and computes
+    nothing for one.
+
+    Error: a pattern that is no glob, or matches no parameter.
+
+    Example, with `patterns=embeddings.*`:
+    ```mlir
+    transformer.parameter @embeddings.words : tensor<9x8xf32>
+    // becomes
+    transformer.parameter frozen @embeddings.words : tensor<9x8xf32>
+    ```
+  }];
+  let options = [ListOption<"patterns", "patterns", "std::string", "globs of parameters' names">];
+  let dependentDialects = ["::mlir::transformer::TransformerDialect"];
+}
+
+def SeedDropoutPass : Pass<"transformer-seed-dropout", "::mlir::ModuleOp"> {
+  let summary = "keys for what a training step drops";
+  let description = [{
+    Gives the function `function` an input `dropout_seed` (a scalar of i64) and every
+    `dropout` and `attention` with a rate, in it and in the layers that it calls, a key:
+    the seed plus the number of the site. A layer takes the key of its first site as its
+    last argument, so equal layers stay one function; layers that others call, too, are
+    copied. Nothing changes where no rate is above 0. Composites must have been expanded.
+
+    Example:
+    ```mlir
+    func.func private @layer(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+      %y = transformer.dropout %x rate 1.000000e-01 : tensor<?x8xf32>
+      return %y : tensor<?x8xf32>
+    }
+    // becomes
+    func.func private @layer_dropout(%x: tensor<?x8xf32>, %key: i64) -> tensor<?x8xf32> {
+      %y = transformer.dropout %x key(%key) rate 1.000000e-01 : tensor<?x8xf32>
+      return %y : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let options = [Option<"function", "function", "std::string", "\"loss\"", "the function that gets a seed">,
+                 Option<"rate", "rate", "double", "-1", "in place of the definition's rates above 0; negative: these">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
+  let summary = "gradients of a loss with regard to the parameters";
+  let description = [{
+    Adds `@LOSS_and_gradients` beside `@LOSS`, a function of one result, the loss
+    (`tensor<f32>`): the same arguments, and as results the loss and, in the order in
+    which they are read first, the gradient of each parameter that it depends on,
+    with the name `PARAMETER.grad`. A parameter that is read twice (a tied head) has
+    the sum.
+
+    Ops build their backward by `DifferentiateOpInterface`. A function that is called
+    has one backward, `@NAME.backward`, however often it is called: it takes the
+    arguments and the gradients of the results and gives the gradients of the
+    arguments that have any. With `recompute=layer` it computes the function's values
+    again, so that only a call's arguments have to be kept; with `recompute=none` it takes
+    those that it reads as further arguments, further results of `@NAME.saving`,
+    which is called in the place of the function; with `recompute=attention` those but
+    attention's results, which it computes again from queries, keys and values.
+
+    Error: an op without a backward that the loss depends on; composites are such
+    (run `transformer-expand-composites` first, and fusion behind this pass).
+
+    Example:
+    ```mlir
+    func.func @loss(%x: tensor<?x8xf32>, %labels: tensor<?xi64>) -> tensor<f32> {
+      %w = transformer.get_parameter @w : tensor<4x8xf32>
+      %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
+      %loss = transformer.cross_entropy %y, %labels : tensor<?x4xf32>, tensor<?xi64> -> tensor<f32>
+      return %loss : tensor<f32>
+    }
+    // and beside it, what @loss computes and
+    %one = arith.constant dense<1.0> : tensor<f32>
+    %dy = transformer.cross_entropy_gradient %y, %labels, %one : tensor<?x4xf32>, tensor<?xi64>, tensor<f32>
+    %dw = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<4x8xf32>
+    return %loss, %dw : tensor<f32>, tensor<4x8xf32>
+    ```
+  }];
+  let options = [Option<"loss", "loss", "std::string", "\"loss\"", "the function of the loss">,
+                 Option<"recompute", "recompute", "std::string", "\"none\"", "none, attention or layer">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
+def AddAccumulationPass : Pass<"transformer-add-accumulation", "::mlir::ModuleOp"> {
+  let summary = "gradients of a step as a sum over parts of its rows";
+  let description = [{
+    Adds three entry points beside `@LOSS` and `@LOSS_and_gradients`, for a step whose rows
+    do not fit into memory at once or belong to several processes:
+
+    - `@count_labels` takes the inputs of `@LOSS`, and gives for each mean that the loss is
+      a sum of how many labels it is over: `count0`, `count1`, ...
+    - `@accumulate_gradients` takes a part of the rows and the counts of all parts
+      together; it gives what the part adds to the loss, and adds its gradients to the
+      state `PARAMETER.grad`.
+    - `@apply_gradients` has the gradients from there, and becomes an entry point by
+      `transformer-add-optimizer`.
+
+    So the sum over parts is that over the whole to rounding, however the labels that
+    count are spread. That the state is zero before the first part is up to the caller.
+
+    Error: no such functions.
+
+    Example:
+    ```mlir
+    %mean = transformer.cross_entropy %y, %labels : tensor<?x4xf32>, tensor<?xi64> -> tensor<f32>
+    // becomes, in @accumulate_gradients
+    %n = transformer.count_labels %labels : tensor<?xi64> -> tensor<f32>
+    %share = arith.divf %n, %count0 : tensor<f32>
+    %mean = transformer.cross_entropy %y, %labels : tensor<?x4xf32>, tensor<?xi64> -> tensor<f32>
+    %part = arith.mulf %mean, %share : tensor<f32>
+    ```
+    Source: `num_items_in_batch` of transformers' Trainer.
+  }];
+  let options = [Option<"loss", "loss", "std::string", "\"loss\"", "the function of the loss">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::transformer::TransformerDialect"];
+}
+
+def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "loss and gradients to a training step";
+  let description = [{
+    Makes `@train_step`, an entry point, of `@loss_and_gradients`. Parameters that have a
+    gradient become state under their names, and so do what the optimizer keeps of
+    each. Behind the inputs there are the scalars `step` (from 1), `learning_rate`,
+    those of the optimizer, `weight_decay`, `vector_weight_decay` (of parameters of one
+    dimension: biases and norms) and `max_grad_norm`; results are `loss`, `grad_norm`
+    (before clipping) and the state.
+
+    | optimizer | scalars | state of NAME |
+    |---|---|---|
+    | `adamw` | `beta1`, `beta2`, `epsilon` | `NAME.exp_avg`, `NAME.exp_avg_sq` |
+    | `sgd` | `momentum` | `NAME.momentum_buffer` |
+    | `adafactor` | `beta2_decay`, `eps1`, `eps2`, `clip_threshold` | a matrix' `NAME.row_var`, `NAME.col_var`; a vector's `NAME.variance` |
+
+    Parameters of one shape share a function for their update and one for their
+    squares. An entry point `evaluation` takes the same parameters as state, which it
+    gives back as it is. Of what `transformer-add-accumulation` has made,
+    `@accumulate_gradients` and `@count_labels` do so, too, and `@apply_gradients` becomes a
+    step that takes the gradients from the state. Other entry points become private: they
+    would read what is in the weights' file, not what has been trained.
+
+    Error: no such function; a gradient of a tensor that is no parameter; no such
+    optimizer.
+  }];
+  let options = [Option<"function", "function", "std::string", "\"loss_and_gradients\"",
+                        "the function of loss and gradients">,
+                 Option<"evaluation", "evaluation", "std::string", "\"evaluate\"",
+                        "an entry point that reads what is trained">,
+                 Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd or adafactor">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::transformer::TransformerDialect"];
+}
+
+#endif // PASSES_TRAININGPASSES_TD
