@@ -151,7 +151,8 @@ private:
     }
     b.setInsertionPointToEnd(body);
     func::ReturnOp::create(b, part.getLoc(), sums);
-    apply.setFunctionType(b.getFunctionType(ValueRange(sums).getTypes(), ValueRange(sums).getTypes()));
+    apply.setFunctionType(
+        b.getFunctionType(ValueRange(sums).getTypes(), ValueRange(sums).getTypes()));
     apply.setAllResultAttrs(states);
     return success();
   }

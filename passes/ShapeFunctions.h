@@ -12,20 +12,21 @@ namespace mlir::transformer {
 /// a tensor of such a type, whose body `build` fills the first time.
 inline func::FuncOp
 functionForShape(SymbolTable &symbols, StringRef prefix, Type type, TypeRange arguments,
-                 TypeRange results, function_ref<void(func::FuncOp, ImplicitLocOpBuilder &)> build) {
+                 TypeRange results,
+                 function_ref<void(func::FuncOp, ImplicitLocOpBuilder &)> build) {
   std::string name = prefix.str() + ".";
-    llvm::raw_string_ostream stream(name);
-    llvm::interleave(cast<RankedTensorType>(type).getShape(), stream, "x");
-    if (auto made = symbols.lookup<func::FuncOp>(name))
-      return made;
-    Location loc = symbols.getOp()->getLoc();
-    auto signature = FunctionType::get(type.getContext(), arguments, results);
-    auto made = func::FuncOp::create(loc, name, signature);
-    auto b = ImplicitLocOpBuilder::atBlockEnd(loc, made.addEntryBlock());
-    build(made, b);
-    made.setPrivate();
-    symbols.insert(made);
+  llvm::raw_string_ostream stream(name);
+  llvm::interleave(cast<RankedTensorType>(type).getShape(), stream, "x");
+  if (auto made = symbols.lookup<func::FuncOp>(name))
     return made;
+  Location loc = symbols.getOp()->getLoc();
+  auto signature = FunctionType::get(type.getContext(), arguments, results);
+  auto made = func::FuncOp::create(loc, name, signature);
+  auto b = ImplicitLocOpBuilder::atBlockEnd(loc, made.addEntryBlock());
+  build(made, b);
+  made.setPrivate();
+  symbols.insert(made);
+  return made;
 }
 
 } // namespace mlir::transformer

@@ -21,7 +21,8 @@ public:
   bool isFirst() const { return own == 0; }
 
   /// Adds up `values`, `length` of them, over all processes, which must all call this in the same
-  /// order: number by number in the order of the ranks, so that all get the same bits. Throws Error.
+  /// order: number by number in the order of the ranks, so that all get the same bits. Throws
+  /// Error.
   void sum(float *values, int64_t length) const;
 
   /// The largest of what the processes give. Throws Error.
