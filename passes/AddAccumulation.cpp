@@ -6,7 +6,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
-#include "passes/ShapeFunctions.h"
+#include "passes/StepFunctions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::transformer {
@@ -18,10 +18,6 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-DictionaryAttr named(Builder &b, StringRef key, const Twine &value) {
-  return b.getDictionaryAttr(b.getNamedAttr(key, b.getStringAttr(value)));
-}
 
 /// How many labels the mean of a loss is over; null: the op is no loss.
 Value countOf(Operation *op) {
@@ -65,7 +61,7 @@ public:
 
   LogicalResult run() {
     addCounts();
-    func::FuncOp part = copy(gradients, "accumulate_gradients");
+    func::FuncOp part = copy(gradients, kAccumulateGradients);
     if (failed(scaleToShare(part)))
       return failure();
     return addSums(part);
@@ -83,7 +79,7 @@ private:
 
   /// Of the loss nothing but what its means are over.
   void addCounts() {
-    func::FuncOp counts = copy(loss, "count_labels");
+    func::FuncOp counts = copy(loss, kCountLabels);
     Block &block = counts.front();
     Operation *end = block.getTerminator();
     SmallVector<Value> found;
@@ -128,32 +124,27 @@ private:
   /// Gradients are added to state, and there is a function that has them from there.
   LogicalResult addSums(func::FuncOp part) {
     OpBuilder b(part.getContext());
-    func::FuncOp apply = func::FuncOp::create(part.getLoc(), "apply_gradients",
-                                              b.getFunctionType(TypeRange{}, TypeRange{}));
-    symbols.insert(apply, std::next(Block::iterator(part)));
-    Block *body = apply.addEntryBlock();
     Operation *end = part.front().getTerminator();
-    SmallVector<Value> sums;
+    SmallVector<Type> types;
     SmallVector<DictionaryAttr> states;
     for (unsigned i = 1; i < part.getNumResults(); ++i) {
       Value gradient = end->getOperand(i);
       auto name = part.getResultAttrOfType<StringAttr>(i, attr::name);
-      DictionaryAttr state = named(b, attr::state, name.getValue());
+      types.push_back(gradient.getType());
+      states.push_back(named(b, attr::state, name.getValue()));
       unsigned index = part.getNumArguments();
-      if (failed(part.insertArgument(index, gradient.getType(), state, part.getLoc())) ||
-          failed(apply.insertArgument(sums.size(), gradient.getType(), state, part.getLoc())))
+      if (failed(part.insertArgument(index, types.back(), states.back(), part.getLoc())))
         return failure();
-      Value sum = add(part.getArgument(index), gradient);
-      end->setOperand(i, sum);
-      part.setResultAttrs(i, state);
-      sums.push_back(apply.getArgument(sums.size()));
-      states.push_back(state);
+      end->setOperand(i, add(part.getArgument(index), gradient));
+      part.setResultAttrs(i, states.back());
     }
-    b.setInsertionPointToEnd(body);
-    func::ReturnOp::create(b, part.getLoc(), sums);
-    apply.setFunctionType(
-        b.getFunctionType(ValueRange(sums).getTypes(), ValueRange(sums).getTypes()));
+    auto apply =
+        func::FuncOp::create(part.getLoc(), kApplyGradients, b.getFunctionType(types, types));
+    apply.setAllArgAttrs(states);
     apply.setAllResultAttrs(states);
+    b.setInsertionPointToEnd(apply.addEntryBlock());
+    func::ReturnOp::create(b, part.getLoc(), apply.getArguments());
+    symbols.insert(apply, std::next(Block::iterator(part)));
     return success();
   }
 

@@ -6,7 +6,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
-#include "passes/ShapeFunctions.h"
+#include "passes/StepFunctions.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_ADDOPTIMIZERPASS
@@ -18,7 +18,6 @@ using namespace mlir::transformer;
 
 namespace {
 
-constexpr StringLiteral kGradient = ".grad"; // behind a parameter's name
 constexpr StringLiteral kStep = "step", kLearningRate = "learning_rate";
 constexpr StringLiteral kWeightDecay = "weight_decay", kVectorWeightDecay = "vector_weight_decay";
 constexpr StringLiteral kMaxGradNorm = "max_grad_norm";
@@ -103,7 +102,7 @@ public:
     if (failed(function.eraseResults(gradients)))
       return failure();
     end->eraseOperands(gradients);
-    addResult(clip.getNorm(), named(attr::name, "grad_norm"));
+    addResult(clip.getNorm(), named(b, attr::name, "grad_norm"));
     for (Trained &trained : all)
       update(trained, clip.getScale());
     return success();
@@ -117,7 +116,7 @@ public:
         continue;
       Value &state = states[read.getName()];
       if (!state) {
-        DictionaryAttr name = named(attr::state, read.getName());
+        DictionaryAttr name = named(b, attr::state, read.getName());
         state = addArgument(other, read.getType(), name);
         addResult(other, state, name);
       }
@@ -127,12 +126,8 @@ public:
   }
 
 private:
-  DictionaryAttr named(StringRef key, const Twine &value) {
-    return b.getDictionaryAttr(b.getNamedAttr(key, b.getStringAttr(value)));
-  }
-
   DictionaryAttr stateOf(const Trained &trained, const Moment &moment) {
-    return named(attr::state, trained.name + "." + moment.name);
+    return named(b, attr::state, trained.name + "." + moment.name);
   }
 
   static BlockArgument addArgument(func::FuncOp to, Type type, DictionaryAttr attributes) {
@@ -159,7 +154,7 @@ private:
     names.append({kWeightDecay, kVectorWeightDecay, kMaxGradNorm});
     for (StringRef name : names) {
       Type type = name == kStep ? Type(b.getI64Type()) : b.getF64Type();
-      scalars[name] = addArgument(RankedTensorType::get({}, type), named(attr::name, name));
+      scalars[name] = addArgument(RankedTensorType::get({}, type), named(b, attr::name, name));
     }
   }
 
@@ -186,7 +181,7 @@ private:
                                     << (name.empty() ? "no name" : resultName(i));
       auto type = cast<RankedTensorType>(end->getOperand(i).getType());
       Trained trained{name, {}, optimizer.moments(type), {}, end->getOperand(i)};
-      trained.parameter = addArgument(type, named(attr::state, name));
+      trained.parameter = addArgument(type, named(b, attr::state, name));
       for (const Moment &moment : trained.kept)
         trained.moments.push_back(addArgument(moment.type, stateOf(trained, moment)));
       for (GetParameterOp read : reads[name]) {
@@ -236,7 +231,7 @@ private:
     func::FuncOp callee = functionForShape(symbols, optimizer.name, type,
                                            ValueRange(operands).getTypes(), results, build);
     auto updated = call(callee, operands);
-    addResult(updated.getResult(0), named(attr::state, trained.name));
+    addResult(updated.getResult(0), named(b, attr::state, trained.name));
     for (auto [i, moment] : llvm::enumerate(trained.kept))
       addResult(updated.getResult(1 + i), stateOf(trained, moment));
   }
@@ -266,10 +261,10 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
                                  << " of a loss and gradients; run transformer-differentiate first";
       return signalPassFailure();
     }
-    auto apply = getOperation().lookupSymbol<func::FuncOp>("apply_gradients");
+    auto apply = getOperation().lookupSymbol<func::FuncOp>(kApplyGradients);
     SmallVector<StringRef> readers = {evaluation};
     if (apply)
-      readers.append({"accumulate_gradients", "count_labels"});
+      readers.append({kAccumulateGradients, kCountLabels});
     for (auto other : getOperation().getOps<func::FuncOp>())
       if (!llvm::is_contained(readers, other.getName())) {
         other->removeAttr(attr::entry);
@@ -277,7 +272,7 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
       }
     StepBuilder step(gradients, *chosen);
     if (failed(step.run("train_step")) ||
-        (apply && failed(StepBuilder(apply, *chosen).run("apply_gradients"))))
+        (apply && failed(StepBuilder(apply, *chosen).run(kApplyGradients))))
       return signalPassFailure();
     for (StringRef name : readers)
       if (auto reader = getOperation().lookupSymbol<func::FuncOp>(name))

@@ -16,6 +16,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "passes/StepFunctions.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::transformer {
@@ -28,7 +29,7 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// What the backward of a layer computes again from the layer's arguments.
+/// What the backward of a layer computes again.
 enum class Recompute { None, Attention, Layer };
 
 const std::pair<StringLiteral, Recompute> recomputes[] = {
@@ -89,9 +90,8 @@ public:
       Value gradient = active.contains(value) ? gradients.of(value) : Value();
       if (!gradient)
         continue;
-      auto named = b.getNamedAttr(attr::name, b.getStringAttr(name + ".grad"));
       if (failed(both.insertResult(both.getNumResults(), gradient.getType(),
-                                   b.getDictionaryAttr(named))))
+                                   named(b, attr::name, name + kGradient))))
         return failure();
       end->insertOperands(end->getNumOperands(), gradient);
     }

@@ -50,43 +50,33 @@ Value mlir::transformer::scaleAdapter(OpBuilder &b, Location loc, LoraAttr lora,
   return arith::MulFOp::create(b, loc, matrix, arith::ConstantOp::create(b, loc, factor));
 }
 
-namespace {
-
-/// What reads a weight, in a function or one that it is passed to.
-struct Readers {
-  bool haveLinear = false;
-  Operation *other = nullptr;
-
-  void add(const SymbolTable &symbols, Value weight) {
-    for (OpOperand &use : weight.getUses()) {
-      Operation *reader = use.getOwner();
-      if (auto linear = dyn_cast<LinearOp>(reader); linear && linear.getWeight() == weight) {
-        haveLinear = true;
-        continue;
-      }
-      auto call = dyn_cast<func::CallOp>(reader);
-      auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
-      if (callee && !callee.isExternal())
-        add(symbols, callee.getArgument(use.getOperandNumber()));
-      else
-        other = reader;
+void mlir::transformer::WeightReaders::add(const SymbolTable &symbols, Value weight) {
+  for (OpOperand &use : weight.getUses()) {
+    Operation *reader = use.getOwner();
+    if (auto linear = dyn_cast<LinearOp>(reader); linear && linear.getWeight() == weight) {
+      layout = linear.getLayout();
+      continue;
     }
+    auto call = dyn_cast<func::CallOp>(reader);
+    auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
+    if (callee && !callee.isExternal())
+      add(symbols, callee.getArgument(use.getOperandNumber()));
+    else
+      other = reader;
   }
-};
-
-} // namespace
+}
 
 LogicalResult mlir::transformer::checkReaders(ModuleOp module, LoraAttr lora) {
   SymbolTable symbols(module);
-  llvm::StringMap<Readers> readers;
+  llvm::StringMap<WeightReaders> readers;
   for (auto function : module.getOps<func::FuncOp>())
     if (isEntry(function))
       for (auto read : function.getOps<GetParameterOp>())
         if (lora.adapts(read.getName()))
           readers[read.getName()].add(symbols, read);
   for (auto parameter : module.getOps<ParameterOp>()) {
-    Readers found = readers.lookup(parameter.getSymName());
-    if (found.haveLinear && found.other)
+    WeightReaders found = readers.lookup(parameter.getSymName());
+    if (found.layout && found.other)
       return module.emitError() << "transformer.lora: target " << parameter.getSymName()
                                 << " is the weight of a linear layer, and read by "
                                 << found.other->getName()

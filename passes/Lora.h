@@ -23,6 +23,14 @@ Adapter declareAdapter(SymbolTable &symbols, ParameterOp parameter, WeightLayout
 /// `alpha / rank`, of all elements of a tensor like `matrix`, times it.
 Value scaleAdapter(OpBuilder &b, Location loc, LoraAttr lora, Value matrix);
 
+/// What reads a weight, in its function or one that it is passed to.
+struct WeightReaders {
+  std::optional<WeightLayout> layout; // in which linear layers read it, if some do
+  Operation *other = nullptr;         // something else, if there is any
+
+  void add(const SymbolTable &symbols, Value weight);
+};
+
 /// Fails when a target is the weight of a linear layer and something else, a tied table: an adapter
 /// would be of the layer alone. Names the parameter and what else reads it.
 LogicalResult checkReaders(ModuleOp module, LoraAttr lora);

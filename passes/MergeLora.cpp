@@ -18,22 +18,6 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// How linear layers read `weight`, in this function or one that it is passed to; nothing where
-/// none does.
-std::optional<WeightLayout> layoutOf(SymbolTable &symbols, Value weight) {
-  for (OpOperand &use : weight.getUses()) {
-    if (auto linear = dyn_cast<LinearOp>(use.getOwner()); linear && linear.getWeight() == weight)
-      return linear.getLayout();
-    auto call = dyn_cast<func::CallOp>(use.getOwner());
-    auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
-    if (!callee || callee.isExternal())
-      continue;
-    if (auto layout = layoutOf(symbols, callee.getArgument(use.getOperandNumber())))
-      return layout;
-  }
-  return std::nullopt;
-}
-
 Value transposed(ImplicitLocOpBuilder &b, Value matrix) {
   auto type = cast<RankedTensorType>(matrix.getType());
   Value empty = tensor::EmptyOp::create(
@@ -55,9 +39,12 @@ struct MergeLora : transformer::impl::MergeLoraPassBase<MergeLora> {
       if (!isEntry(function))
         continue;
       for (auto read : llvm::to_vector(function.getOps<GetParameterOp>()))
-        if (lora.adapts(read.getName()))
-          if (auto layout = layoutOf(symbols, read))
-            merge(symbols, lora, read, *layout);
+        if (lora.adapts(read.getName())) {
+          WeightReaders readers;
+          readers.add(symbols, read);
+          if (readers.layout)
+            merge(symbols, lora, read, *readers.layout);
+        }
     }
     if (failed(checkTargets(module, lora)))
       signalPassFailure();

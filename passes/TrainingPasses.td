@@ -54,7 +54,7 @@ def AddLoraPass : Pass<"transformer-add-lora", "::mlir::ModuleOp"> {
     call has other targets than another are copied. All other parameters are frozen.
     Composites must have been expanded.
 
-    Error: a target that names no linear layer.
+    Error: a target that names no linear layer, or whose weight something else reads, too.
 
     Example:
     ```mlir
@@ -78,7 +78,7 @@ def MergeLoraPass : Pass<"transformer-merge-lora", "::mlir::ModuleOp"> {
     target's weight W where an entry point reads it: a computation on parameters, which
     is done once at load, so that a program with adapters is as fast as one without.
 
-    Error: a target that names no linear layer.
+    Error: a target that names no linear layer, or whose weight something else reads, too.
 
     Example:
     ```mlir

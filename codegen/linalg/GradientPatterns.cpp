@@ -120,11 +120,10 @@ struct ConvertCountLabels : OpConversionPattern<CountLabelsOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(CountLabelsOp op, OpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getType());
-    Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), type, ValueRange{});
-    rewriter.replaceOpWithNewOp<kernel::CountLabelsOp>(op, TypeRange{type}, adaptor.getLabels(),
-                                                       ValueRange{out}, op.getIgnoreIndexAttr(),
-                                                       op.getPaddingIndexAttr());
+    Value out = emptyRows(rewriter, op.getLoc(), op.getCount(), adaptor.getLabels());
+    rewriter.replaceOpWithNewOp<kernel::CountLabelsOp>(
+        op, TypeRange{out.getType()}, adaptor.getLabels(), ValueRange{out}, op.getIgnoreIndexAttr(),
+        op.getPaddingIndexAttr());
     return success();
   }
 };
@@ -134,9 +133,8 @@ struct ConvertCountSpans : OpConversionPattern<CountSpansOp> {
   LogicalResult matchAndRewrite(CountSpansOp op, OneToNOpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
     SequenceValues of(adaptor.getSequences());
-    auto type = cast<RankedTensorType>(op.getType());
-    Value out = tensor::EmptyOp::create(rewriter, op.getLoc(), type, ValueRange{});
-    rewriter.replaceOpWithNewOp<kernel::CountSpansOp>(op, TypeRange{type}, of.cu, of.rows,
+    Value out = emptyRows(rewriter, op.getLoc(), op.getCount(), adaptor.getPositions().front());
+    rewriter.replaceOpWithNewOp<kernel::CountSpansOp>(op, TypeRange{out.getType()}, of.cu, of.rows,
                                                       adaptor.getPositions().front(), of.length,
                                                       ValueRange{out});
     return success();

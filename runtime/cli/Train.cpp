@@ -120,7 +120,6 @@ Program openProgram(const Session &session, const TrainOptions &options) {
   Program program = session.openProgram(seed);
   if (session.module->description().lora && program.weights().files().empty())
     fail("--init: adapters belong to a model; give its --weights");
-  sayInitialized(program);
   return program;
 }
 
@@ -130,6 +129,8 @@ int train(const Session &session, const TrainOptions &given, const Processes &pr
   if (!processes.isFirst())
     options.log = options.plot = options.save = "";
   Program program = openProgram(session, options);
+  if (processes.isFirst())
+    sayInitialized(program);
   Trainer trainer(program, options.definition);
   checkOptimizerOptions(trainer, options);
   if (options.accumulate > 1 || processes.size() > 1)

@@ -254,9 +254,12 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
     processes->sum(&value, 1);
     value = std::max(value, 1.0f);
   }
+  std::vector<Tensor *> gradients;
   for (size_t i = 0; i < module.description().states.size(); ++i)
     if (isGradient(i))
-      clear(state.tensor(i));
+      gradients.push_back(&state.tensor(i));
+  for (Tensor *gradient : gradients)
+    clear(*gradient);
   forEachOwn([&](int64_t part) {
     TensorMap own = parts.inputs(part);
     for (const auto &[name, value] : counts)
@@ -265,9 +268,8 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
     result.loss += number(program.run(kAccumulate, std::move(own), &state), "loss");
   });
   processes->sum(&result.loss, 1);
-  for (size_t i = 0; i < module.description().states.size(); ++i)
-    if (isGradient(i))
-      processes->sum(state.tensor(i).data<float>(), state.tensor(i).count());
+  for (Tensor *gradient : gradients)
+    processes->sum(gradient->data<float>(), gradient->count());
   TensorMap numbers;
   addNumbers(module.entry(kApply), numbers, hyperparameters);
   result.gradNorm = number(program.run(kApply, std::move(numbers), &state), "grad_norm");

@@ -1,0 +1,26 @@
+//===- StepFunctions.cpp - what the passes that make steps share ----------===//
+#include "passes/StepFunctions.h"
+
+using namespace mlir;
+
+DictionaryAttr mlir::transformer::named(Builder &b, StringRef key, const Twine &value) {
+  return b.getDictionaryAttr(b.getNamedAttr(key, b.getStringAttr(value)));
+}
+
+func::FuncOp mlir::transformer::functionForShape(
+    SymbolTable &symbols, StringRef prefix, Type type, TypeRange arguments, TypeRange results,
+    function_ref<void(func::FuncOp, ImplicitLocOpBuilder &)> build) {
+  std::string name = prefix.str() + ".";
+  llvm::raw_string_ostream stream(name);
+  llvm::interleave(cast<RankedTensorType>(type).getShape(), stream, "x");
+  if (auto made = symbols.lookup<func::FuncOp>(name))
+    return made;
+  Location loc = symbols.getOp()->getLoc();
+  auto signature = FunctionType::get(type.getContext(), arguments, results);
+  auto made = func::FuncOp::create(loc, name, signature);
+  auto b = ImplicitLocOpBuilder::atBlockEnd(loc, made.addEntryBlock());
+  build(made, b);
+  made.setPrivate();
+  symbols.insert(made);
+  return made;
+}
