@@ -15,9 +15,9 @@ def Transformer_DifferentiateOpInterface : OpInterface<"DifferentiateOpInterface
   }];
   let methods = [
     InterfaceMethod<[{
-        Sets `of_operands[i]` to the gradient of operand i, of its type; it stays null
-        where nothing flows back: ids, sequences, tables of positions. `of_results[i]`
-        is null where the scalar does not depend on result i; one at least is not.
+        Sets `of_operands[i]` to the gradient of operand i, of its type; it stays null where
+        nothing flows back: ids, sequences, tables of positions (an error where a parameter does).
+        `of_results[i]` is null where the scalar does not depend on result i; one at least is not.
         Fails, with an error at the op, for what has no backward.
       }],
       "::llvm::LogicalResult", "buildGradients",

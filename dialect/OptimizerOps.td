@@ -20,7 +20,7 @@ def Transformer_Trained : Type<StaticShapeTensorOf<[F32]>.predicate, "static ten
 def Transformer_SumSquaresOp : Transformer_Op<"sum_squares", [Pure, Transformer_CostOpInterface]> {
   let summary = "the sum of squares of all elements";
   let description = [{
-    Shapes: any x of one or two dimensions, result a scalar.
+    Shapes: any x, result a scalar.
 
     ```mlir
     %s = transformer.sum_squares %dw : tensor<768x768xf32>

@@ -35,6 +35,7 @@ struct Optimizer {
   SmallVector<StringRef> scalars;
   Moments (*moments)(RankedTensorType parameter);
   ValueRange (*update)(ImplicitLocOpBuilder &b, TypeRange results, ValueRange operands);
+  int64_t maxRank; // of a parameter; 0: any
 };
 
 template <typename OpTy>
@@ -58,12 +59,14 @@ const Optimizer optimizers[] = {
     {"adamw",
      {kStep, kLearningRate, "beta1", "beta2", "epsilon"},
      adamWMoments,
-     update<AdamWUpdateOp>},
-    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>},
+     update<AdamWUpdateOp>,
+     0},
+    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>, 0},
     {"adafactor",
      {kStep, kLearningRate, "beta2_decay", "eps1", "eps2", "clip_threshold"},
      adafactorMoments,
-     update<AdafactorUpdateOp>}};
+     update<AdafactorUpdateOp>,
+     2}};
 
 /// A parameter with a gradient, as it enters the step.
 struct Trained {
@@ -180,6 +183,10 @@ private:
         return function.emitError() << "result " << i << ": expected a parameter's gradient, found "
                                     << (name.empty() ? "no name" : resultName(i));
       auto type = cast<RankedTensorType>(end->getOperand(i).getType());
+      if (optimizer.maxRank && type.getRank() > optimizer.maxRank)
+        return function.emitError()
+               << optimizer.name << " is for parameters of at most " << optimizer.maxRank
+               << " dimensions; @" << name << " is " << type;
       Trained trained{name, {}, optimizer.moments(type), {}, end->getOperand(i)};
       trained.parameter = addArgument(type, named(b, attr::state, name));
       for (const Moment &moment : trained.kept)

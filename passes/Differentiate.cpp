@@ -114,7 +114,9 @@ private:
     auto isActive = [&](Value value) { return active.contains(value); };
     for (Operation *op : forward)
       if (llvm::any_of(op->getOperands(), isActive))
-        active.insert(op->result_begin(), op->result_end());
+        for (Value result : op->getResults()) // not sizes
+          if (isa<FloatType>(getElementTypeOrSelf(result)))
+            active.insert(result);
     for (Operation *op : llvm::reverse(forward)) {
       auto ofResults =
           llvm::map_to_vector(op->getResults(), [&](Value value) { return gradients.of(value); });
@@ -125,9 +127,14 @@ private:
       SmallVector<Value> operands(op->getOperands()), ofOperands(operands.size());
       if (failed(buildGradients(b, op, active, ofResults, ofOperands)))
         return failure();
-      for (auto [operand, gradient] : llvm::zip_equal(operands, ofOperands))
-        if (isActive(operand))
-          gradients.add(b, operand, gradient);
+      for (auto [i, operand, gradient] : llvm::enumerate(operands, ofOperands)) {
+        if (!isActive(operand))
+          continue;
+        if (!gradient && !isa<func::CallOp>(op)) // a layer need not read an argument
+          return op->emitOpError() << "has no backward of its operand " << i
+                                   << ", which depends on a parameter that is trained";
+        gradients.add(b, operand, gradient);
+      }
     }
     for (Operation *op : forward)
       if (replaced.erase(op))

@@ -164,7 +164,8 @@ def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
     attention's results, which it computes again from queries, keys and values.
 
     Error: an op without a backward that the loss depends on; composites are such
-    (run `transformer-expand-composites` first, and fusion behind this pass).
+    (run `transformer-expand-composites` first, and fusion behind this pass). Likewise an
+    operand that depends on a parameter and of which an op has no backward.
 
     Example:
     ```mlir
@@ -246,7 +247,7 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
     would read what is in the weights' file, not what has been trained.
 
     Error: no such function; a gradient of a tensor that is no parameter; no such
-    optimizer.
+    optimizer; with `adafactor` a parameter of more than two dimensions.
   }];
   let options = [Option<"function", "function", "std::string", "\"loss_and_gradients\"",
                         "the function of loss and gradients">,

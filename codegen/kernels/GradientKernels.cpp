@@ -170,6 +170,32 @@ LogicalResult NormGradientOp::verify() {
   return verifyBuffer(*this, "scratch", getOuts().back(), f32(*this), {kAny, 2 * (*width / part)});
 }
 
+LogicalResult WindowsGradientOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> windows = verifyRows(*this, "dy", getDy());
+  FailureOr<int64_t> width = verifyRows(*this, "dx", getOuts()[0]);
+  if (failed(windows) || failed(width))
+    return failure();
+  for (Value offsets : {getCuDy(), getCu()})
+    if (failed(verifyBuffer(*this, "offsets", offsets, index(*this), {kAny})))
+      return failure();
+  if (*windows % *width)
+    return emitOpError() << "expected dy of whole rows of " << *width << ", found " << *windows;
+  return success();
+}
+
+LogicalResult RelativeScoresGradientOp::verify() {
+  int64_t heads = getNumHeads();
+  if (failed(verifyKernel(*this, 2)) || failed(verifyScoredRows(*this, getX(), getTable(), heads)))
+    return failure();
+  auto table = cast<ShapedType>(getTable().getType());
+  if (failed(verifyBuffer(*this, "dy", getDy(), f32(*this), {kAny, heads * table.getDimSize(0)})) ||
+      failed(verifyBuffer(*this, "dx", getOuts()[0], f32(*this), {kAny, table.getDimSize(1)})))
+    return failure();
+  return verifyBuffer(*this, "dtable", getOuts()[1], f32(*this), table.getShape());
+}
+
 LogicalResult TokenGradientOp::verify() {
   if (failed(verifyKernel(*this, 1)) ||
       failed(verifyRowsAndOut(*this, "dy", getDy(), getOuts()[0])))
@@ -191,7 +217,8 @@ LogicalResult DropoutOp::verify() {
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (failed(verifyKernel(*this, getPositionBias() ? 5 : 3)))
+  int64_t scores = (getQueryScores() ? 1 : 0) + (getKeyScores() ? 1 : 0);
+  if (failed(verifyKernel(*this, (getPositionBias() ? 5 : 3) + scores)))
     return failure();
   FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
   FailureOr<int64_t> keys = verifyRows(*this, "k", getK());
@@ -212,13 +239,25 @@ LogicalResult AttentionGradientOp::verify() {
   for (Value offsets : {getCuQueries(), getCuKeys()})
     if (failed(verifyBuffer(*this, "offsets", offsets, index(*this), {kAny})))
       return failure();
-  if (failed(verifyBias(*this, getPositionBias(), heads)))
+  if (failed(verifyBias(*this, getPositionBias(), heads)) ||
+      failed(verifyScores(*this, getQueryScores(), getKeyScores(), getColumns(), heads, kvHeads)))
     return failure();
+  auto ofScores = getOuts().drop_front(getPositionBias() ? 4 : 3);
+  for (Value scores : {getQueryScores(), getKeyScores()}) {
+    if (!scores)
+      continue;
+    int64_t width = cast<ShapedType>(scores.getType()).getDimSize(1);
+    if (failed(verifyBuffer(*this, "dquery_scores and dkey_scores", ofScores.front(), f32(*this),
+                            {kAny, width})))
+      return failure();
+    ofScores = ofScores.drop_front();
+  }
   if (Value bias = getPositionBias()) {
     auto type = cast<ShapedType>(bias.getType());
     int64_t positions = type.getRank() > 1 ? type.getDimSize(1) : 1;
     if (failed(verifyBuffer(*this, "dposition_bias", getOuts()[3], f32(*this), type.getShape())) ||
-        failed(verifyBuffer(*this, "scratch", getOuts()[4], f32(*this), {kAny, heads, positions})))
+        failed(
+            verifyBuffer(*this, "scratch", getOuts().back(), f32(*this), {kAny, heads, positions})))
       return failure();
   }
   return verifyBuffer(*this, "log_sum_exp", getLogSumExp(), f32(*this), {kAny, heads});

@@ -115,6 +115,27 @@ def Kernel_NormGradientOp : Kernel_Op<"norm_gradient"> {
   let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $dy `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_WindowsGradientOp : Kernel_Op<"windows_gradient"> {
+  let summary = "backward of windows";
+  let description = [{
+    ins: dy `[T', kernel * W]` (rows may be strided), cu of dy and cu `[B + 1]` index; outs: dx `[T, W]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$dy, Kernel_Buffer:$cu_dy, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$stride, I64Attr:$padding);
+  let assemblyFormat = "`ins` `(` $dy `,` $cu_dy `,` $cu `)` `outs` `(` $outs `)` `stride` $stride `padding` $padding attr-dict `:` functional-type(operands, results)";
+}
+
+def Kernel_RelativeScoresGradientOp : Kernel_Op<"relative_scores_gradient"> {
+  let summary = "backward of relative_scores";
+  let description = [{
+    ins: x `[T, num_heads * D]` and dy `[T, num_heads * P]` (rows may be strided), table `[P, num_heads * D]`;
+    outs: dx `[T, num_heads * D]`, dtable `[P, num_heads * D]`.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$table, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs,
+                       I64Attr:$num_heads);
+  let assemblyFormat = "`ins` `(` $x `,` $table `,` $dy `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_TokenGradientOp : Kernel_Op<"token_gradient"> {
   let summary = "backward of first_token, or of last_token";
   let description = [{ins: dy `[B, W]` (rows may be strided), cu `[B + 1]` index; outs: dx `[T, W]`.}];
@@ -146,17 +167,21 @@ def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient", [AttrSizedOpera
     ins: q, result and dresult `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]`
     (rows may be strided), log_sum_exp `[Tq, num_heads]`, cu of the queries and cu of
     the keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]` or
-    `[num_heads]` 0 or 1 times, dropout_key i64 0 or 1 times; outs: dq, dk, dv and, with a position_bias, its gradient and
-    scratch `[B, num_heads, P]` (P is 1 of slopes), what each sequence adds to it.
+    `[num_heads]` 0 or 1 times, query_scores, key_scores and columns as `attention`, dropout_key i64 0 or 1 times;
+    outs: dq, dk, dv, the gradients of position_bias, query_scores and key_scores where these are and, with a
+    position_bias, scratch `[B, num_heads, P]` (P is 1 of slopes), what each sequence adds to its gradient.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$result,
                        Kernel_Buffer:$log_sum_exp, Kernel_Buffer:$dresult, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Optional<F32>:$scale_factor, Optional<Kernel_Buffer>:$position_bias,
-                       Optional<I64>:$dropout_key, Variadic<Kernel_Buffer>:$outs,
+                       Optional<Kernel_Buffer>:$query_scores, Optional<Kernel_Buffer>:$key_scores,
+                       Optional<Kernel_Buffer>:$columns, Optional<I64>:$dropout_key, Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$num_heads, I64Attr:$num_kv_heads, F64Attr:$scale, Transformer_AttentionOptions:$options);
   let assemblyFormat = [{
     `ins` `(` $q `,` $k `,` $v `,` $result `,` $log_sum_exp `,` $dresult `,` $cu_queries `,` $cu_keys
-    (`,` `scale_factor` $scale_factor^)? `)` (`position_bias` `(` $position_bias^ `)`)? (`dropout_key` `(` $dropout_key^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
+    (`,` `scale_factor` $scale_factor^)? `)` (`position_bias` `(` $position_bias^ `)`)?
+    (`query_scores` `(` $query_scores^ `)`)? (`key_scores` `(` $key_scores^ `)`)? (`columns` `(` $columns^ `)`)?
+    (`dropout_key` `(` $dropout_key^ `)`)? `outs` `(` $outs `)` (`options` `` $options^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -186,6 +186,27 @@ LogicalResult transformer::kernel::verifyBias(Operation *op, Value value, int64_
                       table ? ArrayRef<int64_t>{heads, kAny} : ArrayRef<int64_t>{heads});
 }
 
+LogicalResult transformer::kernel::verifyScores(Operation *op, Value queryScores, Value keyScores,
+                                                Value columns, int64_t heads, int64_t kvHeads) {
+  if (static_cast<bool>(columns) != (queryScores || keyScores))
+    return op->emitOpError() << "expected columns beside query_scores or key_scores";
+  if (columns &&
+      failed(verifyBuffer(op, "columns", columns, IntegerType::get(op->getContext(), 32), {kAny})))
+    return failure();
+  for (auto [what, scores, count] : {std::tuple("query_scores", queryScores, heads),
+                                     std::tuple("key_scores", keyScores, kvHeads)}) {
+    if (!scores)
+      continue;
+    FailureOr<int64_t> width = verifyRows(op, what, scores);
+    if (failed(width))
+      return failure();
+    if (*width % count)
+      return op->emitOpError() << "expected " << what << " of " << count
+                               << " heads, found a width of " << *width;
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyKernel(*this, getOuts().size() == 2 ? 2 : 1)))
     return failure();
@@ -213,42 +234,31 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (failed(verifyBias(*this, getPositionBias(), heads)))
     return failure();
-  if (static_cast<bool>(getColumns()) != (getQueryScores() || getKeyScores()))
-    return emitOpError() << "expected columns beside query_scores or key_scores";
-  if (getColumns() && failed(verifyBuffer(*this, "columns", getColumns(),
-                                          IntegerType::get(getContext(), 32), {kAny})))
+  return verifyScores(*this, getQueryScores(), getKeyScores(), getColumns(), heads, kvHeads);
+}
+
+LogicalResult transformer::kernel::verifyScoredRows(Operation *op, Value x, Value table,
+                                                    int64_t heads) {
+  FailureOr<int64_t> width = verifyRows(op, "x", x);
+  if (failed(width))
     return failure();
-  for (auto [what, scores, count] : {std::tuple("query_scores", getQueryScores(), heads),
-                                     std::tuple("key_scores", getKeyScores(), kvHeads)}) {
-    if (!scores)
-      continue;
-    FailureOr<int64_t> width = verifyRows(*this, what, scores);
-    if (failed(width))
-      return failure();
-    if (*width % count)
-      return emitOpError() << "expected " << what << " of " << count << " heads, found a width of "
-                           << *width;
-  }
+  if (heads < 1 || *width % heads)
+    return op->emitOpError() << "expected num_heads that divides the width " << *width << ", found "
+                             << heads;
+  if (failed(verifyBuffer(op, "a table", table, f32(op), {kAny, *width})))
+    return failure();
+  auto type = cast<ShapedType>(table.getType());
+  if (type.isDynamicDim(0))
+    return op->emitOpError() << "expected a table of a static number of rows, found " << type;
   return success();
 }
 
 LogicalResult RelativeScoresOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
-    return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width))
-    return failure();
   int64_t heads = getNumHeads();
-  if (heads < 1 || *width % heads)
-    return emitOpError() << "expected num_heads that divides the width " << *width << ", found "
-                         << heads;
-  auto table = cast<ShapedType>(getTable().getType());
-  if (failed(verifyBuffer(*this, "a table", getTable(), f32(*this), {kAny, *width})))
+  if (failed(verifyKernel(*this, 1)) || failed(verifyScoredRows(*this, getX(), getTable(), heads)))
     return failure();
-  if (table.isDynamicDim(0))
-    return emitOpError() << "expected a table of a static number of rows, found " << table;
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this),
-                      {kAny, heads * table.getDimSize(0)});
+  int64_t positions = cast<ShapedType>(getTable().getType()).getDimSize(0);
+  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, heads * positions});
 }
 
 /// Sequences in pages; `width` is the cache's.

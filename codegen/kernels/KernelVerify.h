@@ -28,6 +28,13 @@ LogicalResult verifyRowsAndOut(Operation *op, const Twine &what, Value rows, Val
 /// Attention's position_bias: `[heads]` or `[heads, P]`, or none.
 LogicalResult verifyBias(Operation *op, Value value, int64_t heads);
 
+/// Attention's query_scores and key_scores, and the columns of distances in them; or none.
+LogicalResult verifyScores(Operation *op, Value queryScores, Value keyScores, Value columns,
+                           int64_t heads, int64_t kvHeads);
+
+/// The x and table of relative_scores and its backward.
+LogicalResult verifyScoredRows(Operation *op, Value x, Value table, int64_t heads);
+
 LogicalResult verifyCount(Operation *op, StringRef what, size_t expected, size_t found);
 
 /// All operands are tensors or all are memrefs; results follow from that by the

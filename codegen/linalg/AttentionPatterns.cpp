@@ -5,6 +5,14 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+Value mlir::transformer::columnsOfDistances(OpBuilder &b, Location loc,
+                                            std::optional<ArrayRef<int32_t>> columns) {
+  if (!columns)
+    return Value();
+  auto type = RankedTensorType::get({static_cast<int64_t>(columns->size())}, b.getI32Type());
+  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, *columns));
+}
+
 namespace {
 
 struct ConvertAttention : OpConversionPattern<AttentionOp> {
@@ -17,17 +25,11 @@ struct ConvertAttention : OpConversionPattern<AttentionOp> {
     for (Value result : op->getResults())
       outs.push_back(emptyRows(rewriter, op.getLoc(), result, q));
     auto optional = [](ValueRange values) { return values.empty() ? Value() : values.front(); };
-    Value columns;
-    if (auto given = op.getColumns()) {
-      auto type =
-          RankedTensorType::get({static_cast<int64_t>(given->size())}, rewriter.getI32Type());
-      columns =
-          arith::ConstantOp::create(rewriter, op.getLoc(), DenseElementsAttr::get(type, *given));
-    }
     rewriter.replaceOpWithNewOp<kernel::AttentionOp>(
         op, op->getResultTypes(), q, adaptor.getK().front(), adaptor.getV().front(), queries.cu,
         keys.cu, adaptor.getScaleFactor(), optional(adaptor.getPositionBias()),
-        optional(adaptor.getQueryScores()), optional(adaptor.getKeyScores()), columns,
+        optional(adaptor.getQueryScores()), optional(adaptor.getKeyScores()),
+        columnsOfDistances(rewriter, op.getLoc(), op.getColumns()),
         optional(adaptor.getDropoutKey()), outs, op.getNumHeadsAttr(),
         rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getOptions());
     return success();

@@ -215,6 +215,33 @@ struct ConvertRotaryGradient : OpConversionPattern<RotaryEmbeddingGradientOp> {
   }
 };
 
+struct ConvertWindowsGradient : OpConversionPattern<WindowsGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(WindowsGradientOp op, OneToNOpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    SequenceValues windows(adaptor.getResultSequences()), tokens(adaptor.getSequences());
+    Value out = emptyRows(rewriter, op.getLoc(), op.getDx(), tokens.rows);
+    rewriter.replaceOpWithNewOp<kernel::WindowsGradientOp>(
+        op, TypeRange{out.getType()}, adaptor.getDy().front(), windows.cu, tokens.cu,
+        ValueRange{out}, op.getStrideAttr(), op.getPaddingAttr());
+    return success();
+  }
+};
+
+struct ConvertRelativeScoresGradient : OpConversionPattern<RelativeScoresGradientOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(RelativeScoresGradientOp op, OpAdaptor adaptor,
+                                Rewriter &rewriter) const override {
+    Value x = adaptor.getX(), table = adaptor.getTable();
+    Value dx = emptyRows(rewriter, op.getLoc(), op.getDx(), x);
+    Value dtable = emptyRows(rewriter, op.getLoc(), op.getDtable(), table);
+    rewriter.replaceOpWithNewOp<kernel::RelativeScoresGradientOp>(
+        op, TypeRange{dx.getType(), dtable.getType()}, x, table, adaptor.getDy(),
+        ValueRange{dx, dtable}, op.getNumHeadsAttr());
+    return success();
+  }
+};
+
 struct ConvertTokenGradient : OpConversionPattern<TokenGradientOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(TokenGradientOp op, OneToNOpAdaptor adaptor,
@@ -248,13 +275,16 @@ struct ConvertAttentionGradient : OpConversionPattern<AttentionGradientOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(AttentionGradientOp op, OneToNOpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
-    if (op.getQueryScores() || op.getKeyScores())
-      return op.emitOpError("with relative scores has no kernel yet");
     SequenceValues queries(adaptor.getQuerySequences()), keys(adaptor.getKeySequences());
     Value q = adaptor.getQ().front(), k = adaptor.getK().front(), v = adaptor.getV().front();
     auto optional = [](ValueRange values) { return values.empty() ? Value() : values.front(); };
     Value bias = optional(adaptor.getPositionBias());
-    SmallVector<Value> outs, shapes = {q, k, v, bias};
+    Value queryScores = optional(adaptor.getQueryScores());
+    Value keyScores = optional(adaptor.getKeyScores());
+    SmallVector<Value> outs, shapes = {q, k, v};
+    for (Value given : {bias, queryScores, keyScores})
+      if (given)
+        shapes.push_back(given);
     for (auto [result, like] : llvm::zip(op->getResults(), shapes))
       outs.push_back(emptyRows(rewriter, op.getLoc(), result, like));
     if (bias)
@@ -262,9 +292,10 @@ struct ConvertAttentionGradient : OpConversionPattern<AttentionGradientOp> {
     auto converted = kernel::AttentionGradientOp::create(
         rewriter, op.getLoc(), ValueRange(outs).getTypes(), q, k, v, adaptor.getResult().front(),
         adaptor.getLogSumExp().front(), adaptor.getDresult().front(), queries.cu, keys.cu,
-        optional(adaptor.getScaleFactor()), bias, optional(adaptor.getDropoutKey()), outs,
-        op.getNumHeadsAttr(), rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(),
-        op.getOptions());
+        optional(adaptor.getScaleFactor()), bias, queryScores, keyScores,
+        columnsOfDistances(rewriter, op.getLoc(), op.getColumns()),
+        optional(adaptor.getDropoutKey()), outs, op.getNumHeadsAttr(),
+        rewriter.getI64IntegerAttr(op.kvHeads()), op.getScaleAttr(), op.getOptions());
     rewriter.replaceOp(op, converted.getResults().take_front(op->getNumResults()));
     return success();
   }
@@ -329,6 +360,7 @@ void mlir::transformer::populateGradientPatterns(const TypeConverter &converter,
            ConvertElementLossGradient, ConvertSpanLoss, ConvertSpanLossGradient, ConvertCountLabels,
            ConvertCountSpans, ConvertLinearWeightGradient, ConvertSumRows,
            ConvertNormGradient<LayerNormGradientOp>, ConvertNormGradient<RmsNormGradientOp>,
-           ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertTokenGradient, ConvertDropout,
+           ConvertEmbeddingGradient, ConvertRotaryGradient, ConvertWindowsGradient,
+           ConvertRelativeScoresGradient, ConvertTokenGradient, ConvertDropout,
            ConvertAttentionGradient, ConvertSplat, ConvertConcat>(converter, patterns.getContext());
 }

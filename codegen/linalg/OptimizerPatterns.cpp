@@ -27,14 +27,19 @@ struct ConvertSumSquares : OpConversionPattern<SumSquaresOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(SumSquaresOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(adaptor.getX().getType());
+    Value x = adaptor.getX(); // of a convolution as a matrix
+    if (int64_t rank = cast<RankedTensorType>(x.getType()).getRank(); rank > 2) {
+      SmallVector<ReassociationIndices> groups = {{0},
+                                                  llvm::to_vector<2>(llvm::seq<int64_t>(1, rank))};
+      x = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), x, groups);
+    }
+    auto type = cast<RankedTensorType>(x.getType());
     Value sum = emptyRows(rewriter, op.getLoc(), op.getResult(), {});
     Value sums = tensor::EmptyOp::create(rewriter, op.getLoc(),
                                          {type.getRank() > 1 ? type.getDimSize(0) : 1},
                                          rewriter.getF32Type());
-    auto converted = kernel::SumSquaresOp::create(rewriter, op.getLoc(),
-                                                  TypeRange{sum.getType(), sums.getType()},
-                                                  adaptor.getX(), ValueRange{sum, sums});
+    auto converted = kernel::SumSquaresOp::create(
+        rewriter, op.getLoc(), TypeRange{sum.getType(), sums.getType()}, x, ValueRange{sum, sums});
     rewriter.replaceOp(op, converted.getResult(0));
     return success();
   }

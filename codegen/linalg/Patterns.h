@@ -47,6 +47,9 @@ bool isConcatOfRows(Operation *op);
 /// A tensor.empty of the type of `result`, whose dynamic rows are as many as those of `like`.
 Value emptyRows(OpBuilder &b, Location loc, Value result, Value like);
 
+/// The columns of attention's relative scores as a tensor; none of none.
+Value columnsOfDistances(OpBuilder &b, Location loc, std::optional<ArrayRef<int32_t>> columns);
+
 } // namespace mlir::transformer
 
 #endif // CODEGEN_LINALG_PATTERNS_H

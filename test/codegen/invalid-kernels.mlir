@@ -286,6 +286,31 @@ func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %s: memref<?x9xf32>, %col
 
 // -----
 
+func.func @f(%x: memref<?x8xf32>, %c: memref<?xindex>, %y: memref<?x12xf32>) {
+  // expected-error @below {{expected dy of whole rows of 8, found 12}}
+  transformer_kernel.windows_gradient ins(%y, %c, %c) outs(%x) stride 1 padding 0 : (memref<?x12xf32>, memref<?xindex>, memref<?xindex>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %t: memref<5x8xf32>, %y: memref<?x12xf32>) {
+  // expected-error @below {{expected dy of ?x10xf32, found 'memref<?x12xf32>'}}
+  transformer_kernel.relative_scores_gradient ins(%x, %t, %y) outs(%x, %t) {num_heads = 2 : i64} : (memref<?x8xf32>, memref<5x8xf32>, memref<?x12xf32>, memref<?x8xf32>, memref<5x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x8xf32>, %l: memref<?x2xf32>, %c: memref<?xindex>, %s: memref<?x10xf32>, %columns: memref<3xi32>) {
+  // expected-error @below {{expected dquery_scores and dkey_scores of ?x10xf32, found 'memref<?x8xf32>'}}
+  transformer_kernel.attention_gradient ins(%x, %x, %x, %x, %l, %x, %c, %c) key_scores(%s) columns(%columns) outs(%x, %x, %x, %x) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x2xf32>, memref<?x8xf32>, memref<?xindex>, memref<?xindex>, memref<?x10xf32>, memref<3xi32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%p: memref<4x8xf32>, %r: memref<4x1xf32>, %s: memref<4xf32>, %x: f32, %y: f64) {
   // expected-error @below {{expected a parameter and its moments of 1x8xf32, found 'memref<4x1xf32>'}}
   transformer_kernel.adafactor_update ins(%p) scale %x moments(%x, %x) shrink %x rate %y eps(%y, %y) clip_threshold %y outs(%p, %r, %r, %s)

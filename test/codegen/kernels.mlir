@@ -97,3 +97,16 @@ func.func @windows(%x: tensor<?x8xf32>, %image: tensor<?x3x6x4xf32>, %cu: tensor
     : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x10xf32>, tensor<?x10xf32>, tensor<3xi32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }
+
+// CHECK-LABEL: func @gradients
+func.func @gradients(%x: tensor<?x8xf32>, %cu: tensor<?xindex>, %three: tensor<?x24xf32>, %table: tensor<5x8xf32>, %bias: tensor<2x5xf32>, %shares: tensor<?x2x5xf32>, %sums: tensor<?x2xf32>, %scores: tensor<?x10xf32>, %columns: tensor<3xi32>) {
+  // CHECK: transformer_kernel.windows_gradient ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}) stride 2 padding 1 :
+  %0 = transformer_kernel.windows_gradient ins(%three, %cu, %cu) outs(%x) stride 2 padding 1 : (tensor<?x24xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  // CHECK: transformer_kernel.relative_scores_gradient ins(%{{.*}}, %{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {num_heads = 2 : i64} :
+  %1:2 = transformer_kernel.relative_scores_gradient ins(%x, %table, %scores) outs(%x, %table) {num_heads = 2 : i64} : (tensor<?x8xf32>, tensor<5x8xf32>, tensor<?x10xf32>, tensor<?x8xf32>, tensor<5x8xf32>) -> (tensor<?x8xf32>, tensor<5x8xf32>)
+  // CHECK: transformer_kernel.attention_gradient ins({{.*}}) position_bias(%{{.*}}) query_scores(%{{.*}}) key_scores(%{{.*}}) columns(%{{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {num_heads
+  %2:7 = transformer_kernel.attention_gradient ins(%x, %x, %x, %x, %sums, %x, %cu, %cu) position_bias(%bias) query_scores(%scores) key_scores(%scores) columns(%columns) outs(%x, %x, %x, %bias, %scores, %scores, %shares) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+    : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x2xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, tensor<2x5xf32>, tensor<?x10xf32>, tensor<?x10xf32>, tensor<3xi32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<2x5xf32>, tensor<?x10xf32>, tensor<?x10xf32>, tensor<?x2x5xf32>)
+    -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<2x5xf32>, tensor<?x10xf32>, tensor<?x10xf32>, tensor<?x2x5xf32>)
+  return
+}

@@ -30,6 +30,23 @@ func.func @rows(%x: tensor<?x20xf32>, %dy: tensor<?x20xf32>, %gamma: tensor<20xf
   return %0, %1#0, %1#1, %1#2, %2#0, %2#1, %3 : tensor<20xf32>, tensor<?x20xf32>, tensor<20xf32>, tensor<20xf32>, tensor<?x20xf32>, tensor<5xf32>, tensor<?x20xf32>
 }
 
+// Scores' gradients are behind those of queries, keys and values.
+// CHECK-LABEL: @places(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x60xf32>, %[[X:[^:]*]]: tensor<?x20xf32>, %[[TABLE:[^:]*]]: tensor<7x20xf32>, %[[SCORES:[^:]*]]: tensor<?x28xf32>
+// CHECK: %[[COLUMNS:.*]] = arith.constant dense<[6, 3, 0]> : tensor<3xi32>
+// CHECK: transformer_kernel.windows_gradient ins(%[[DY]], {{.*}} stride 2 padding 1 : {{.*}} -> tensor<?x20xf32>
+// CHECK: transformer_kernel.relative_scores_gradient ins(%[[X]], %[[TABLE]], %[[SCORES]]) {{.*}} -> (tensor<?x20xf32>, tensor<7x20xf32>)
+// CHECK: transformer_kernel.attention_gradient {{.*}} key_scores(%[[SCORES]]) columns(%[[COLUMNS]]) outs(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {{.*}} -> (tensor<?x20xf32>, tensor<?x20xf32>, tensor<?x20xf32>, tensor<?x28xf32>)
+func.func @places(%dy: tensor<?x60xf32>, %x: tensor<?x20xf32>, %table: tensor<7x20xf32>, %scores: tensor<?x28xf32>, %sums: tensor<?x4xf32>, %ids: tensor<?x?xi64>)
+    -> (tensor<?x20xf32>, tensor<?x20xf32>, tensor<7x20xf32>, tensor<?x28xf32>) {
+  %packed, %seq = transformer.pack_tokens(%ids) mask(%ids) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %0 = transformer.windows_gradient %dy, %seq, %seq stride 2 padding 1 : tensor<?x60xf32> -> tensor<?x20xf32>
+  %1:2 = transformer.relative_scores_gradient %x, %table, %scores {num_heads = 4 : i64} : tensor<?x20xf32>, tensor<7x20xf32>, tensor<?x28xf32>
+  %2:4 = transformer.attention_gradient %x, %x, %x, %x, %sums, %x sequences(%seq, %seq) key_scores(%scores : tensor<?x28xf32> -> tensor<?x28xf32>) columns [6, 3, 0]
+      {num_heads = 4 : i64, scale = 1.0 : f64} : tensor<?x20xf32>, tensor<?x20xf32>, tensor<?x20xf32>, tensor<?x4xf32>
+  return %0, %1#0, %1#1, %2#3 : tensor<?x20xf32>, tensor<?x20xf32>, tensor<7x20xf32>, tensor<?x28xf32>
+}
+
 // Coefficients in double precision, then one op on all elements, in place of what it updates.
 // CHECK-LABEL: @update(
 // CHECK-SAME: %[[P:[^:]*]]: tensor<4x8xf32>, %[[M:[^:]*]]: tensor<4x8xf32>, %[[V:[^:]*]]: tensor<4x8xf32>, %[[G:[^:]*]]: tensor<4x8xf32>
@@ -40,6 +57,15 @@ func.func @update(%p: tensor<4x8xf32>, %m: tensor<4x8xf32>, %v: tensor<4x8xf32>,
     -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   %0:3 = transformer.adamw_update %p, %m, %v, %g, %scale step %t rate %r betas(%r, %r) epsilon %r decay %r : tensor<4x8xf32>
   return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A convolution's gradient is a matrix here; scratch is a number a row.
+// CHECK-LABEL: @squares(
+// CHECK: %[[MATRIX:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0], [1, 2]] : tensor<4x8x3xf32> into tensor<4x24xf32>
+// CHECK: transformer_kernel.sum_squares ins(%[[MATRIX]]) {{.*}} : (tensor<4x24xf32>, tensor<f32>, tensor<4xf32>)
+func.func @squares(%g: tensor<4x8x3xf32>) -> tensor<f32> {
+  %0 = transformer.sum_squares %g : tensor<4x8x3xf32>
+  return %0 : tensor<f32>
 }
 
 // CHECK-LABEL: @momentum(

@@ -1,6 +1,6 @@
 """Random losses: programs of the transformer dialect that end in cross-entropies of random rows.
 
-They leave out what has no backward, or none on a CPU yet: a log-sum-exp, tables of rotary positions that depend on
+They leave out what has no backward: a log-sum-exp, tables of rotary positions that depend on
 parameters, and the first tokens of sequences.
 """
 

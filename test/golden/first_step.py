@@ -1,40 +1,61 @@
 #!/usr/bin/env python3
-"""The first step of compiled training programs beside what gradients.py has recorded: the loss, and the norm of all
-gradients. Of heads whose training train.py does not follow for longer."""
+"""The first step of compiled training programs beside what gradients.py has recorded: the loss, the norm of all
+gradients, and each gradient, which is what a step of SGD takes from its parameter. Of families and heads whose training
+train.py does not follow for longer."""
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from gradients import given_to, run_cases
+from gradients import HERE, given_to, run_cases
 from safetensors.numpy import load_file, save_file
 from train import Runs
 
-CASES = ("bert-question-answering", "bert-pretraining", "albert-pretraining", "electra-pretraining", "bert-pytorch-pretraining")
 BOUND = 1e-5  # of a value; they are sums of float32
+UNIT = 2.0**-23  # of a weight and of the norm: rounding of the weight, and of sums that cancel, as of a key's bias
+
+
+def cases() -> list[str]:
+    folders = [path.parent for path in sorted(HERE.glob("*/gradients.safetensors"))]
+    return [folder.name for folder in folders if not (folder / "training.safetensors").exists()]
+
+
+def compare_gradient(name: str, before: np.ndarray, after: np.ndarray, expected: np.ndarray, norm: float) -> None:
+    error = np.abs(before.astype(np.float64) - after - expected).max(initial=0)
+    largest, weight = np.abs(expected).max(initial=0), np.abs(before).max(initial=0)
+    if not error <= BOUND * largest + UNIT * (weight + norm):
+        raise RuntimeError(f"gradient of {name}: differs by {error}, of {largest}")
 
 
 def check(compiler: Path, case: Path) -> str:
-    recorded = load_file(case / "gradients.safetensors")
-    loss = recorded.pop("loss").item()
-    norm = np.sqrt(sum(np.square(gradient, dtype=np.float64).sum() for gradient in recorded.values()))
+    gradients = load_file(case / "gradients.safetensors")
+    loss = gradients.pop("loss").item()
+    norm = np.sqrt(sum(np.square(gradient, dtype=np.float64).sum() for gradient in gradients.values()))
     inputs, labels = given_to(case)
     with tempfile.TemporaryDirectory() as scratch:
-        runs = Runs(compiler, case, "adamw", Path(scratch))
-        save_file({name: value[None] for name, value in (inputs | labels).items()}, runs.folder / "data.safetensors")
-        (line,), _ = runs.train(runs.compile("--dropout", "0"), "first", "--steps", 1)
+        runs = Runs(compiler, case, "sgd", Path(scratch))
+        data, log, saved = (runs.folder / name for name in ("data.safetensors", "log.jsonl", "saved"))
+        save_file({name: value[None] for name, value in (inputs | labels).items()}, data)
+        options = ("--learning-rate", 1, "--weight-decay", 0, "--max-grad-norm", 0, "--log", log, "--save", saved)
+        runs.execute(runs.compile("--dropout", "0"), "train", "-w", case, "--data", data, "--steps", 1, *options)
+        line = json.loads(log.read_text())
+        after = load_file(saved / "model.safetensors")
     for name, found, expected in (("loss", line["loss"], loss), ("grad_norm", line["grad_norm"], norm)):
         if not abs(found - expected) <= BOUND * expected:
             raise RuntimeError(f"{name}: {found}, expected {expected:.9g}")
-    return f"loss {loss:.6f}, norm {norm:.6f}"
+    before = load_file(case / "model.safetensors")
+    for name, gradient in gradients.items():
+        compare_gradient(name, before[name], after[name], gradient, norm)
+    return f"loss {loss:.6f}, norm {norm:.6f}, {len(gradients)} gradients"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    parser.add_argument("cases", nargs="*", default=CASES, help="golden cases")
+    parser.add_argument("cases", nargs="*", default=cases(), help="golden cases")
     options = parser.parse_args()
     compiler = options.compile.resolve()
     return run_cases("first step", options.cases, lambda case: check(compiler, case))

@@ -32,7 +32,7 @@ def labels_for(config: dict, inputs: Arrays) -> Arrays:
     rows = len(next(iter(inputs.values())))
     if head.endswith("ForQuestionAnswering"):
         return spans_for(inputs, random)
-    if head.endswith("ForSequenceClassification"):
+    if head.endswith(("ForSequenceClassification", "ForImageClassification")):
         classes = len(config.get("id2label", "01"))
         numbers = config.get("problem_type") in PROBLEMS
         return {"labels": random.random((rows, classes), np.float32) if numbers else random.integers(0, classes, rows)}
@@ -46,12 +46,19 @@ def labels_for(config: dict, inputs: Arrays) -> Arrays:
     return labels
 
 
+def classes_of_tokens(config: dict) -> int:
+    if config.get("architectures", [""])[0].endswith("ForTokenClassification"):
+        return len(config["id2label"])
+    return config.get("tgt_vocab_size") or config.get("dec_voc_size") or config["vocab_size"]
+
+
 def token_labels(config: dict, inputs: Arrays, random: np.random.Generator) -> np.ndarray:
     """Of tokens a fourth, and those of padding, do not count."""
     prefix = "decoder_" if "decoder_input_ids" in inputs else ""
     ids = inputs[f"{prefix}input_ids"]
-    mask = inputs.get(f"{prefix}attention_mask", ids > 0 if config["model_type"] == "bert_pytorch" else np.ones_like(ids))
-    labels = random.integers(0, config["vocab_size"], ids.shape)
+    masked = {"bert_pytorch": 0, "annotated_transformer": config.get("trg_pad_idx")}.get(config["model_type"])
+    mask = inputs.get(f"{prefix}attention_mask", np.ones_like(ids) if masked is None else ids != masked)
+    labels = random.integers(0, classes_of_tokens(config), ids.shape)
     labels[(random.random(ids.shape) < 0.25) | (mask == 0)] = IGNORED
     labels[:, -1] = np.where(mask[:, -1] == 0, IGNORED, 0)  # one counts in any case
     return labels
@@ -71,9 +78,25 @@ def trained_names(model: "torch.nn.Module") -> set[str]:  # noqa: F821
     return {name for name, p in type(model)(model.config).named_parameters() if p.requires_grad}
 
 
+def names_of_files(model: "torch.nn.Module", tensors: dict[str, "torch.Tensor"]) -> dict[str, "torch.Tensor"]:  # noqa: F821
+    """Under the names that checkpoints have; ViT's modules have others."""
+    from transformers import PreTrainedModel
+    from transformers.core_model_loading import revert_weight_conversion
+
+    return revert_weight_conversion(model, tensors) if isinstance(model, PreTrainedModel) else tensors
+
+
 def leave_out_padding(model: "torch.nn.Module", mask: "torch.Tensor") -> None:  # noqa: F821
     """From the scores of where answers are, which transformers computes for padding, too."""
     model.qa_outputs.register_forward_hook(lambda *call: call[-1].masked_fill(mask[..., None] == 0, float("-inf")))
+
+
+def smoothed_loss(logits: "torch.Tensor", config: dict, labels: "torch.Tensor") -> "torch.Tensor":  # noqa: F821
+    """That of the native encoder-decoders, whose code in PyTorch has none: padding does not count."""
+    from torch.nn.functional import cross_entropy
+
+    labels = labels.masked_fill(labels == config.get("trg_pad_idx", config.get("pad_token_id", 0)), IGNORED)
+    return cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=config.get("label_smoothing", 0.0))
 
 
 def ask(case: Path, inputs: Arrays, labels: Arrays) -> Arrays:
@@ -84,15 +107,19 @@ def ask(case: Path, inputs: Arrays, labels: Arrays) -> Arrays:
 
     model = load_model(case, torch.float64)
     tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
-    tensors |= {name: torch.from_numpy(value) for name, value in labels.items()}
-    arguments = {name: t.double() if t.is_floating_point() else t for name, t in tensors.items()}
+    config, given = json.loads((case / "config.json").read_text()), {n: torch.from_numpy(v) for n, v in labels.items()}
+    has_loss = config["model_type"] not in ("transformer", "annotated_transformer")
+    arguments = tensors | given if has_loss else tensors
+    arguments = {name: t.double() if t.is_floating_point() else t for name, t in arguments.items()}
     if "start_positions" in labels:
         leave_out_padding(model, tensors["attention_mask"])
     with exact():
-        loss = model(**arguments)["loss"]
+        outputs = model(**arguments)
+        loss = outputs["loss"] if has_loss else smoothed_loss(outputs["logits"], config, given["labels"])
         loss.backward()
     trained = trained_names(model)
     found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}
+    found = names_of_files(model, found)
     return {name: np.ascontiguousarray(t.detach().numpy(), np.float32) for name, t in {"loss": loss, **found}.items()}
 
 
@@ -132,7 +159,7 @@ def given_to(case: Path) -> tuple[Arrays, Arrays]:
     config = json.loads((case / "config.json").read_text())
     inputs = load_file(case / "inputs.safetensors")
     pad = config.get("pad_token_id")
-    if pad is not None:  # a token like others, whose row of the table is not trained
+    if pad is not None and "pixel_values" not in inputs:  # a token like others, whose row of the table is not trained
         inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"][:, 1] = pad
     return inputs, labels_for(config, inputs)
 
@@ -174,8 +201,9 @@ def main() -> int:
     options = parser.parse_args()
     asks = options.live or options.record
     if asks:
-        folders = [path.parent.name for path in sorted(HERE.glob("*/config.json"))]
-        names = [name for name in folders if name.endswith(("-lm", "sequence-classification", "question-answering", "pretraining"))]
+        folders = [path.parent for path in sorted(HERE.glob("*/config.json"))]
+        heads = ("-lm", "classification", "question-answering", "pretraining")
+        names = [path.name for path in folders if path.name.endswith(heads) or (path / "gradients.safetensors").exists()]
         names += [f"bert-sequence-classification:{problem}" for problem in PROBLEMS]
     else:
         names = [":".join([path.parent.name, *path.stem.split("-")[1:]]) for path in sorted(HERE.glob("*/gradients*.safetensors"))]

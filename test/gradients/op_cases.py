@@ -323,39 +323,41 @@ def dropout(case: Case) -> None:
 
 
 def windows(case: Case) -> None:
-    x = case.rows("x", 3)
-    for kernel, padding in ((3, 1), (1, 0)):
-        kind = f"tensor<?x{3 * kernel}xf32>"
-        y = case.emit(f"transformer.windows {x.name}, %seq_a -> %seq_a kernel {kernel} stride 1 padding {padding} : {x.type} -> {kind}", kind, "a")
-        case.lose_by(y)
+    """With gaps between windows, and with windows of sequences that are longer or shorter than they should be."""
+    for width, kernel, stride, padding, to in ((3, 3, 1, 1, "a"), (3, 1, 1, 0, "a"), (17, 3, 2, 1, "b"), (40, 2, 3, 0, "a"), (1, 5, 2, 4, "b")):
+        x, kind = case.rows(f"x_{width}_{kernel}", width), f"tensor<?x{width * kernel}xf32>"
+        text = f"transformer.windows {x.name}, %seq_a -> %seq_{to} kernel {kernel} stride {stride} padding {padding} : {x.type} -> {kind}"
+        case.lose_by(case.emit(text, kind, to))
 
 
 def relative_scores(case: Case) -> None:
     """Scores of queries and of keys, of heads that share keys, for distances that share columns."""
-    q, k, v = case.rows("q", 12), case.rows("k", 6), case.rows("v", 6)
-    scores = []
-    for name, x, heads in (("of_queries", q, 4), ("of_keys", k, 2)):
-        table, kind = case.parameter(name, 3, heads * 3), f"tensor<?x{heads * 3}xf32>"
-        text = f"transformer.relative_scores {x.name}, {table.name} {{num_heads = {heads} : i64}} : {x.type}, {table.type} -> {kind}"
-        scores.append(case.emit(text, kind, "a"))
-    given = f"query_scores({scores[0].name} : {scores[0].type}) key_scores({scores[1].name} : {scores[1].type}) columns [0, 0, 1, 2, 2]"
-    text = (f"transformer.attention {q.name}, {k.name}, {v.name} sequences(%seq_a, %seq_a) {given} "
-            f"{{num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.7 : f64}} : {q.type}, {k.type}, {v.type} -> {q.type}")
-    case.lose_by(case.op(text, q))
+    for heads, kv_heads, head, positions, reach, of_queries, of_keys, memory, options in (
+            (4, 2, 3, 3, 2, True, True, "a", ""), (1, 1, 17, 97, 60, True, False, "b", ""),
+            (3, 3, 5, 8, 4, False, True, "b", "causal"), (2, 2, 33, 100, 150, True, True, "a", "window = 70")):
+        name = f"of_{head}"
+        q, k, v = case.rows(f"{name}_q", heads * head), case.rows(f"{name}_k", kv_heads * head, memory), case.rows(f"{name}_v", kv_heads * head, memory)
+        given = ""
+        for what, x, count in (("query_scores", q, heads if of_queries else 0), ("key_scores", k, kv_heads if of_keys else 0)):
+            if count:
+                table, kind = case.parameter(f"{name}_{what}", positions, count * head), f"tensor<?x{count * positions}xf32>"
+                text = f"transformer.relative_scores {x.name}, {table.name} {{num_heads = {count} : i64}} : {x.type}, {table.type} -> {kind}"
+                scores = case.emit(text, kind, x.side)
+                given += f" {what}({scores.name} : {kind})"
+        columns = np.linspace(positions - 1, 0, 2 * reach + 1).round().astype(int).tolist()
+        if options:
+            options = f"options<{options}> "
+        text = (f"transformer.attention {q.name}, {k.name}, {v.name} sequences(%seq_a, %seq_{memory}){given} columns {columns} {options}"
+                f"{{num_heads = {heads} : i64, num_kv_heads = {kv_heads} : i64, scale = 0.7 : f64}} : {q.type}, {k.type}, {v.type} -> {q.type}")
+        case.lose_by(case.op(text, q))
 
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
-    attention, attention_of_others, linear, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
-    dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, windows, relative_scores)
+    attention, attention_of_others, relative_scores, linear, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
+    dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, windows)
 
 # A difference knows of no padding_index.
 WITHOUT_DIFFERENCES = (embedding,)
-
-# What the compiler says of ops whose backward it cannot make yet.
-REFUSED = {
-    windows: "transformer.windows_gradient",
-    relative_scores: "transformer.(relative_scores|attention)_gradient",
-}
 
 
 def case_of(write: Callable[[Case], None], lengths: dict[str, tuple[int, ...]]) -> Case:

@@ -34,7 +34,7 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
       scaleFactor(op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front()),
       bias(op.getPositionBias()), out(op.getOuts()[0]),
       logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()),
-      queryScores(op.getQueryScores()), keyScores(op.getKeyScores()), scoreColumns(op.getColumns()),
+      relative{op.getQueryScores(), op.getKeyScores(), op.getColumns(), heads, kvHeads},
       dropoutKey(op.getDropoutKey()), dropoutRate(op.getOptions().getDropout().convertToDouble()) {
   setSizes();
 }
@@ -104,7 +104,7 @@ void AttentionNest::emit() {
     Value queries = b.sub(b.load(queryOffsets, next), place.queryRow);
     place.end = b.min(queries, b.add(place.first, queryChunk));
     if (cross &&
-        (!seesAll() || bias || scoreColumns)) // positions are counted from the end of the keys
+        (!seesAll() || bias || relative.columns)) // positions are counted from the end of the keys
       place.shift = b.sub(place.keys, queries);
     b.ifThen(b.lt(place.first, place.end), [&] { emitChunk(place); });
   });

@@ -8,12 +8,13 @@
 // the batch.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/cpu/nests/AttentionNest.h"
+#include "codegen/cpu/nests/AttentionDistance.h"
 #include "codegen/cpu/nests/Dropout.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Panels.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/TileProducts.h"
 #include "codegen/math/VectorMath.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -36,7 +37,15 @@ public:
         keyBlock(llvm::alignTo(blockRows, std::lcm(panelColumns, DropoutFactors::group))),
         keyRows(llvm::alignTo(keyBlock, tileRows)), pitch(llvm::alignTo(headDim, panelColumns)),
         window(op.getOptions().getWindow()), causal(op.getOptions().getCausal()),
-        bias(op.getPositionBias()), dropoutKey(op.getDropoutKey()) {}
+        bias(op.getPositionBias()),
+        relative{op.getQueryScores(), op.getKeyScores(), op.getColumns(), heads, kvHeads},
+        dropoutKey(op.getDropoutKey()) {
+    int64_t next = bias ? 4 : 3;
+    if (relative.ofQueries)
+      dqueryScores = op.getOuts()[next++];
+    if (relative.ofKeys)
+      dkeyScores = op.getOuts()[next];
+  }
 
   void emit() {
     Value cuQueries = op.getCuQueries(), cuKeys = op.getCuKeys();
@@ -64,15 +73,14 @@ public:
       kvColumn = b.mul(kvHead, headDim);
       b.forEach(b.index(0), queries, 1, [&](Value row) {
         b.forEach(b.index(0), b.index(group), 1, [&](Value head) {
-          sweep([&](Value d, int64_t lanes) {
-            b.storeVector(b.splat(0), op.getOuts()[0],
-                          {b.add(queryRow, row), b.add(columnOf(head), d)}, lanes);
-          });
+          zeroColumns(b, headDim, op.getOuts()[0], b.add(queryRow, row), columnOf(head));
+          if (dqueryScores)
+            zeroScores(dqueryScores, b.add(queryRow, row), headOf(head), heads);
         });
       });
       if (bias)
         b.forEach(b.index(0), b.index(group), 1, [&](Value head) {
-          zeroRow(b, rowWidth(op.getOuts()[4]), op.getOuts()[4], {sequence, headOf(head)});
+          zeroRow(b, rowWidth(op.getOuts().back()), op.getOuts().back(), {sequence, headOf(head)});
         });
       b.forEach(b.index(0), keys, keyBlock, [&](Value first) { emitKeys(first); });
     });
@@ -112,6 +120,10 @@ private:
   }
 
   void zero(Value buffer, Value row) { zeroRow(b, pitch, buffer, row); }
+  void zeroScores(Value scores, Value row, Value head, int64_t count) {
+    zeroColumns(b, rowWidth(scores) / count, scores, row,
+                relative.firstColumn(b, scores, head, count));
+  }
 
   Value positionOf(Value row) { return shift ? b.add(row, shift) : row; }
   /// What `row` sees are the keys from firstKey up to endOfKeys.
@@ -134,6 +146,8 @@ private:
         zero(buffer, row);
     });
     b.forEach(b.index(0), count, 1, [&](Value row) {
+      if (dkeyScores)
+        zeroScores(dkeyScores, b.add(from, row), kvHead, kvHeads);
       sweep([&](Value d, int64_t lanes) {
         Value x = b.loadVector(op.getK(), {b.add(from, row), b.add(kvColumn, d)}, lanes);
         b.storeVector(x, keyCopy, {row, d}, lanes);
@@ -181,6 +195,8 @@ private:
     b.forEach(b.index(0), rows, 1, [&](Value row) { emitProbabilities(block, row); });
     if (bias)
       addBiasGradient(block);
+    if (relative.columns)
+      addScoreGradients(block);
     b.forEach(b.index(0), rows, tileRows, [&](Value row) { addQueryGradient(block, row); });
     b.forEach(b.index(0), block.keys, tileRows, [&](Value key) {
       addKeyGradient(rows, key, dscores, queryCopy, dkeys);
@@ -208,22 +224,6 @@ private:
     b.store(b.mulf(logSumExp, b.scalar(log2e)), shifts, row);
   }
 
-  using Factor = function_ref<Value(Value u, int64_t i)>;
-  using Vector = function_ref<Value(Value u, int64_t j)>;
-
-  /// sums[i][j] += factor(u, i) vector(u, j) for u < count.
-  Values addProducts(Value count, Values sums, Factor factor, Vector vector) {
-    return b.unrolledLoop(count, sums, [&](Value u, Values &s) {
-      Values row;
-      for (int64_t j = 0; j < vectors; ++j)
-        row.push_back(vector(u, j));
-      for (int64_t i = 0; i < tileRows; ++i) {
-        Value x = b.broadcast(factor(u, i));
-        for (int64_t j = 0; j < vectors; ++j)
-          s[i * vectors + j] = emitFma(b, x, row[j], s[i * vectors + j]);
-      }
-    });
-  }
   Values zeros() { return Values(tileRows * vectors, b.splat(0)); }
 
   /// Scores, to the probabilities' place, and products of dresult and values, to dS's, of the
@@ -235,7 +235,7 @@ private:
     b.forEach(b.index(0), end, 1, [&](Value panel) {
       auto products = [&](Value rows, Value panels, Value to) {
         Values sums = addProducts(
-            b.index(headDim), zeros(),
+            b, b.index(headDim), zeros(),
             [&](Value d, int64_t i) { return b.load(rows, {b.add(row, i), d}); },
             [&](Value d, int64_t j) {
               return b.loadVector(panels, {panel, d, b.index(j * b.lanes())});
@@ -269,6 +269,9 @@ private:
           Value distance = b.add(b.sub(block.key, positionOf(query)), at(j)[1]);
           score = addPositionBias(b, score, bias, headOf(block.head), distance);
         }
+        if (relative.columns)
+          score = addRelativeScores(b, score, relative, scoresAt(block, row, at(j)[1]),
+                                    b.broadcast(b.mulf(scale, b.scalar(log2e))));
         x.push_back(b.subf(score, shift));
       }
       Values p = emitExp2NonPositive(b, x);
@@ -297,10 +300,46 @@ private:
     });
   }
 
+  /// The scores of a row of the block from `column` on. A row behind the last query, whose
+  /// probabilities are 0, is that one again.
+  ScoresAt scoresAt(const Block &block, Value row, Value column) {
+    Value query = b.add(block.query, b.min(row, b.sub(block.queries, b.index(1))));
+    Value key = b.add(block.key, column), last = b.sub(block.keys, b.index(1));
+    return {b.add(queryRow, query), headOf(block.head),  kvHead,
+            b.add(keyRow, key),     b.sub(last, column), b.sub(key, positionOf(query))};
+  }
+
+  /// The block's dS to the scores by distance that they read. One at a time: neighbours may share
+  /// a column. Each row of gradients is finished before the next.
+  void addScoreGradients(const Block &block) {
+    auto add = [&](Value gradients, Value to, Value first, Value row, Value key) {
+      Value distance = b.sub(b.add(block.key, key), positionOf(b.add(block.query, row)));
+      SmallVector<Value> at = {to, b.add(first, relative.columnOf(b, distance))};
+      Value ds = b.load(dscores, {row, key});
+      b.store(emitFma(b, ds, scale, b.load(gradients, at)), gradients, at);
+    };
+    if (dqueryScores) {
+      Value first = relative.firstColumn(b, dqueryScores, headOf(block.head), heads);
+      b.forEach(b.index(0), block.queries, 1, [&](Value row) {
+        Value to = b.add(queryRow, b.add(block.query, row));
+        b.forEach(b.index(0), block.keys, 1,
+                  [&](Value key) { add(dqueryScores, to, first, row, key); });
+      });
+    }
+    if (dkeyScores) {
+      Value first = relative.firstColumn(b, dkeyScores, kvHead, kvHeads);
+      b.forEach(b.index(0), block.keys, 1, [&](Value key) {
+        Value to = b.add(keyRow, b.add(block.key, key));
+        b.forEach(b.index(0), block.queries, 1,
+                  [&](Value row) { add(dkeyScores, to, first, row, key); });
+      });
+    }
+  }
+
   /// What the block's dS add up to for each distance, to the sequence's share.
   void addBiasGradient(const Block &block) {
     Value first = b.sub(b.sub(block.key, positionOf(block.query)), b.index(queryBlock - 1));
-    Value shares = op.getOuts()[4], head = headOf(block.head);
+    Value shares = op.getOuts().back(), head = headOf(block.head);
     int64_t reach = rowWidth(shares) / 2;
     bool isSlope = cast<MemRefType>(bias.getType()).getRank() == 1;
     b.forEach(b.index(0), b.index(queryBlock + keyBlock), 1, [&](Value i) {
@@ -321,7 +360,7 @@ private:
 
   /// The sum of the sequences' shares, in their order.
   void sumBias(Value batch) {
-    Value result = op.getOuts()[3], shares = op.getOuts()[4];
+    Value result = op.getOuts()[3], shares = op.getOuts().back();
     int64_t positions = rowWidth(shares);
     bool isSlope = cast<MemRefType>(result.getType()).getRank() == 1;
     Work work = rowWork("attention_gradient bias", "sequences", heads * positions, 1);
@@ -349,7 +388,7 @@ private:
     Value keys = b.mul(block.panels, panelColumns), factor = b.broadcast(scale);
     forColumns([&](int64_t first) {
       Values sums = addProducts(
-          keys, zeros(),
+          b, keys, zeros(),
           [&](Value key, int64_t i) { return b.load(dscores, {b.add(row, i), key}); },
           [&](Value key, int64_t j) {
             return b.loadVector(keyCopy, {key, b.index(first + j * b.lanes())});
@@ -381,7 +420,7 @@ private:
         for (int64_t j = 0; j < vectors; ++j)
           tile.push_back(b.loadVector(sums, at(i, j)));
       tile = addProducts(
-          rows, tile, [&](Value row, int64_t i) { return b.load(of, {row, b.add(key, i)}); },
+          b, rows, tile, [&](Value row, int64_t i) { return b.load(of, {row, b.add(key, i)}); },
           [&](Value row, int64_t j) {
             return b.loadVector(by, {row, b.index(first + j * b.lanes())});
           });
@@ -396,13 +435,17 @@ private:
   int64_t heads, kvHeads, group, headDim, tileRows, vectors, panelColumns;
   int64_t queryBlock, keyBlock, keyRows, pitch, window;
   bool causal;
-  Value bias, scale; // null: none; a scalar
+  Value bias; // null: none
+  RelativeScores relative;
+  Value dropoutKey;               // null: nothing is dropped
+  Value dqueryScores, dkeyScores; // null: none
+  Value scale;                    // a scalar
   Value sequence, queryRow, keyRow, queries, keys, kvHead, kvColumn;
   Value shift; // from a query to its position among the keys; null: 0
   Value keyPanels, valuePanels, keyCopy, dkeys, dvalues, queryCopy, dresults;
   Value probabilities, dscores, shifts, deltas;
-  Value byDistance;          // sums of the block's dS
-  Value dropoutKey, factors; // null: nothing is dropped; [keyBlock], of a row
+  Value byDistance; // sums of the block's dS
+  Value factors;    // [keyBlock], of dropout, of a row
 };
 
 } // namespace

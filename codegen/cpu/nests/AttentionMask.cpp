@@ -5,10 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/AttentionNest.h"
-#include "codegen/cpu/nests/Rows.h"
-#include "codegen/math/VectorMath.h"
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -65,43 +62,6 @@ Values AttentionNest::maskScores(Values scores, Place &place, Tile &tile, Value 
       [&] { return scores; });
 }
 
-/// 0, 1, 2, ... and a number in every lane.
-static Value steps(Emit &b) {
-  SmallVector<int32_t> values(b.lanes());
-  std::iota(values.begin(), values.end(), 0);
-  auto type = VectorType::get({b.lanes()}, b.getI32Type());
-  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(values)));
-}
-static Value everywhere(Emit &b, int32_t value) {
-  auto type = VectorType::get({b.lanes()}, b.getI32Type());
-  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, value));
-}
-static Value everywhere(Emit &b, Value index) {
-  Value narrow = arith::IndexCastOp::create(b, b.getI32Type(), index);
-  return vector::BroadcastOp::create(b, VectorType::get({b.lanes()}, b.getI32Type()), narrow);
-}
-static Value clampToReach(Emit &b, Value distances, int32_t reach) {
-  distances = arith::MaxSIOp::create(b, distances, everywhere(b, -reach));
-  return arith::MinSIOp::create(b, distances, everywhere(b, reach));
-}
-
-Value transformer::addPositionBias(Emit &b, Value score, Value bias, Value head, Value distance) {
-  constexpr double log2e = 1.4426950408889634; // scores are logarithms to the base of 2
-  auto type = cast<MemRefType>(bias.getType());
-  Value lanes = b.add(everywhere(b, distance), steps(b));
-  if (type.getRank() == 1) { // a slope
-    Value length = arith::MaxSIOp::create(b, lanes, b.sub(everywhere(b, 0), lanes));
-    Value slope = b.mulf(b.load(bias, head), b.scalar(-log2e));
-    return emitFma(b, arith::SIToFPOp::create(b, b.vectorType(), length), b.broadcast(slope),
-                   score);
-  }
-  auto reach = static_cast<int32_t>(type.getDimSize(1) / 2);
-  lanes = clampToReach(b, lanes, reach);
-  Value values = vector::GatherOp::create(b, b.vectorType(), bias, ValueRange{head, b.index(reach)},
-                                          lanes, b.lanesBelow(b.lanes()), b.splat(0));
-  return emitFma(b, values, b.splat(log2e), score);
-}
-
 Values AttentionNest::addBias(Values scores, Place &place, Tile &tile, Value firstKey) {
   for (int64_t i = 0; i < tile.rows; ++i) {
     Value distance = b.sub(firstKey, position(place, tile.row[i]));
@@ -113,40 +73,21 @@ Values AttentionNest::addBias(Values scores, Place &place, Tile &tile, Value fir
   return scores;
 }
 
-/// A key behind the sequence's last one, whose score is masked, is that one again.
 Values AttentionNest::addRelative(Values scores, Place &place, Tile &tile, Value firstKey) {
-  auto reach = static_cast<int32_t>(cast<MemRefType>(scoreColumns.getType()).getDimSize(0) / 2);
-  Value all = b.lanesBelow(b.lanes()), key = b.add(place.keyRow, firstKey);
-  Value lastKey = everywhere(b, b.sub(b.sub(place.keys, b.index(1)), firstKey));
-  auto gather = [&](Type element, Value buffer, ValueRange at, Value offsets) -> Value {
-    auto type = VectorType::get({b.lanes()}, element);
-    Value nothing = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    return vector::GatherOp::create(b, type, buffer, at, offsets, all, nothing);
-  };
-  auto headColumn = [&](Value buffer, Value head, int64_t count) {
-    return b.mul(head, rowWidth(buffer) / count);
-  };
-  for (int64_t j = 0; j < vectors; ++j) {
-    // Keys, counted from the panel's first one.
-    Value lanes = b.add(everywhere(b, b.index(j * b.lanes())), steps(b));
-    lanes = arith::MinSIOp::create(b, lanes, lastKey);
+  Value key = b.add(place.keyRow, firstKey);
+  Value lastKey = b.sub(b.sub(place.keys, b.index(1)), firstKey);
+  for (int64_t j = 0; j < vectors; ++j)
     for (int64_t i = 0; i < tile.rows; ++i) {
-      Value distance = everywhere(b, b.sub(firstKey, position(place, tile.row[i])));
-      Value column = gather(b.getI32Type(), scoreColumns, b.index(reach),
-                            clampToReach(b, b.add(distance, lanes), reach));
+      Value first = b.index(j * b.lanes()),
+            distance = b.sub(firstKey, position(place, tile.row[i]));
+      ScoresAt at = {b.add(place.queryRow, tile.row[i]),
+                     place.head,
+                     place.kvHead,
+                     b.add(key, first),
+                     b.sub(lastKey, first),
+                     b.add(distance, first)};
       Value &s = scores[i * vectors + j];
-      if (queryScores) {
-        Value at = headColumn(queryScores, place.head, heads);
-        Value row = b.add(place.queryRow, tile.row[i]);
-        s = emitFma(b, gather(b.getF32Type(), queryScores, {row, at}, column), place.factor, s);
-      }
-      if (keyScores) {
-        Value at = headColumn(keyScores, place.kvHead, kvHeads);
-        auto width = static_cast<int32_t>(rowWidth(keyScores));
-        Value offsets = b.add(arith::MulIOp::create(b, lanes, everywhere(b, width)), column);
-        s = emitFma(b, gather(b.getF32Type(), keyScores, {key, at}, offsets), place.factor, s);
-      }
+      s = addRelativeScores(b, s, relative, at, place.factor);
     }
-  }
   return scores;
 }

@@ -2,6 +2,7 @@
 #ifndef CODEGEN_CPU_NESTS_ATTENTIONNEST_H
 #define CODEGEN_CPU_NESTS_ATTENTIONNEST_H
 
+#include "codegen/cpu/nests/AttentionDistance.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include <optional>
 
@@ -13,10 +14,6 @@ struct KeyPages {
   Value table, lengths; // [B, M], [B]: the pages of a sequence, and how many positions it has
   int64_t size;         // positions of a page
 };
-
-/// A vector of scores, in powers of two, plus position_bias: of keys from `distance` on from the
-/// query.
-Value addPositionBias(Emit &b, Value score, Value bias, Value head, Value distance);
 
 /// One attention op on its way to a loop nest: the sizes that the target and
 /// the widths fix, and the buffers.
@@ -36,8 +33,7 @@ struct AttentionNest {
   double scale;
   Value q, k, v, queryOffsets, keyOffsets, scaleFactor, bias, out;
   Value logSumExp; // null: not asked for
-  // Scores by distance of queries and of keys, and the column of a distance; null: none.
-  Value queryScores, keyScores, scoreColumns;
+  RelativeScores relative;
   Value dropoutKey; // null: nothing is dropped
   double dropoutRate = 0;
   std::optional<KeyPages> pages; // instead of k, v and their offsets

@@ -131,7 +131,7 @@ void AttentionNest::emitScores(Place &place, Tile &tile, Value panels) {
         Value column = b.mul(panel, panelColumns), firstKey = b.add(place.block, column);
         if (bias)
           scores = addBias(scores, place, tile, firstKey);
-        if (scoreColumns)
+        if (relative.columns)
           scores = addRelative(scores, place, tile, firstKey);
         scores = maskScores(scores, place, tile, firstKey, b.sub(tile.keys, column));
         Values best(args);

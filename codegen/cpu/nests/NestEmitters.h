@@ -40,6 +40,8 @@ void emitNest(Emit &b, kernel::SumSquaresOp op);
 void emitNest(Emit &b, kernel::AdafactorUpdateOp op);
 void emitNest(Emit &b, kernel::NormGradientOp op);
 void emitNest(Emit &b, kernel::EmbeddingGradientOp op);
+void emitNest(Emit &b, kernel::WindowsGradientOp op);
+void emitNest(Emit &b, kernel::RelativeScoresGradientOp op);
 void emitNest(Emit &b, kernel::TokenGradientOp op);
 void emitNest(Emit &b, kernel::DropoutOp op);
 void emitNest(Emit &b, kernel::AttentionGradientOp op);

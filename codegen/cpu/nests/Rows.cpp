@@ -59,6 +59,14 @@ void transformer::zeroRow(Emit &b, int64_t width, Value result, ValueRange to) {
   });
 }
 
+void transformer::zeroColumns(Emit &b, int64_t width, Value result, Value row, Value first) {
+  Value zero = b.splat(0);
+  sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+    b.storeVector(zero, result, {row, b.add(first, column)}, lanes);
+    return Value();
+  });
+}
+
 Value transformer::inverseDeviation(Emit &b, Value variance, NormAttr norm) {
   Value eps = b.scalar(norm.getEps().convertToDouble());
   Value deviation = norm.getEpsOutside()

@@ -25,6 +25,9 @@ Value sumRow(Emit &b, int64_t width,
 void copyRow(Emit &b, int64_t width, Value source, ValueRange from, Value result, ValueRange to);
 void zeroRow(Emit &b, int64_t width, Value result, ValueRange to);
 
+/// Zeros for `width` columns of `result[row]`, from column `first` on.
+void zeroColumns(Emit &b, int64_t width, Value result, Value row, Value first);
+
 /// What a norm is given beside its rows; beta is null for an RMS norm.
 struct NormInputs {
   Value gamma, beta;

@@ -30,7 +30,7 @@ static void copyColumns(Emit &b, int64_t width, Value source, ValueRange from, V
     return moved;
   };
   sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
-    Value x = source ? b.loadVector(source, behind(from, column), lanes) : b.splat(0);
+    Value x = b.loadVector(source, behind(from, column), lanes);
     b.storeVector(x, result, behind(to, column), lanes);
     return Value();
   });
@@ -103,11 +103,47 @@ void transformer::emitNest(Emit &b, kernel::WindowsOp op) {
               return Values();
             };
             auto clear = [&] {
-              copyColumns(b, width, Value(), {}, result, {row, column});
+              zeroColumns(b, width, result, row, column);
               return Values();
             };
             b.ifElse(b.lt(token, count), TypeRange(), copy, clear);
           }
         });
       });
+}
+
+void transformer::emitNest(Emit &b, kernel::WindowsGradientOp op) {
+  Value dy = op.getDy(), cu = op.getCu(), cuDy = op.getCuDy(), result = op.getOuts()[0];
+  int64_t width = rowWidth(result), kernel = rowWidth(dy) / width;
+  auto stride = static_cast<int64_t>(op.getStride()),
+       padding = static_cast<int64_t>(op.getPadding());
+  int64_t size = Emit::itemsPerTask(kernel * width);
+  Value tokens = b.dim(result, 0), batch = b.sub(b.dim(cu, 0), b.index(1));
+  b.parallel(rowWork("windows_gradient", "tokens", kernel * width, 2), tokens,
+             b.ceilDiv(tokens, size), [&](Value task) {
+               auto [lower, upper] = taskRange(b, task, size, tokens);
+               b.forEach(lower, upper, 1, [&](Value row) {
+                 Value sequence = b.findSegment(batch, row, [&](Value s) { return b.load(cu, s); });
+                 Value firstWindow = b.load(cuDy, sequence);
+                 Value count = b.sub(b.load(cuDy, b.add(sequence, 1)), firstWindow);
+                 Value at = b.add(b.sub(row, b.load(cu, sequence)), padding);
+                 zeroRow(b, width, result, row);
+                 for (int64_t j = kernel - 1; j >= 0; --j) { // the token's place in a window
+                   // Unsigned: what is before the first window is a large number.
+                   Value first = b.sub(at, b.index(j)), window = b.div(first, stride);
+                   Value reads = b.lt(window, count);
+                   if (stride > 1)
+                     reads = b.both(reads, b.eq(b.mul(window, stride), first));
+                   b.ifThen(reads, [&] {
+                     Value from = b.add(firstWindow, window);
+                     sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+                       Value x = b.loadVector(dy, {from, b.add(column, j * width)}, lanes);
+                       Value sum = b.loadVector(result, {row, column}, lanes);
+                       b.storeVector(b.addf(sum, x), result, {row, column}, lanes);
+                       return Value();
+                     });
+                   });
+                 }
+               });
+             });
 }

@@ -1,9 +1,9 @@
-"""Compares the nests of patches, windows and disentangled attention with double precision on random
-shapes, and checks that a row's bits depend on nothing but the row and its sequence."""
+"""Compares the nests of patches, windows and disentangled attention, and of the backward of some, with double precision on
+random shapes, and checks that a row's bits depend on nothing but the row and its sequence."""
 import numpy as np
 
 import nests
-from checks import arch, check, garbage, memref, normal, offsets, random, run_checks
+from checks import arch, check, garbage, gpu, memref, normal, offsets, random, run_checks
 
 # Sequences, patches, windows ----------------------------------------------------
 
@@ -64,6 +64,26 @@ func.func @f(%x: {x}, %cu: memref<?xindex>, %to: memref<?xindex>, %y: {y}) {{
             check(f"windows {width} {kernel} {stride} {padding} {lengths}", np.array_equal(y, np.concatenate(want)))
 
 
+def check_windows_gradient():
+    for width, kernel, stride, padding in ((5, 3, 1, 1), (16, 3, 2, 1), (33, 2, 3, 0), (8, 5, 3, 4)):
+        dy, dx = f"memref<?x{kernel * width}xf32, strided<[{kernel * width + 3}, 1]>>", memref(None, width)
+        function = nests.build(f"""
+func.func @f(%dy: {dy}, %windows: memref<?xindex>, %cu: memref<?xindex>, %dx: {dx}) {{
+  transformer_kernel.windows_gradient ins(%dy, %windows, %cu) outs(%dx) stride {stride} padding {padding} : ({dy}, memref<?xindex>, memref<?xindex>, {dx}) -> ()
+  return
+}}""", arch)["f"]
+        for lengths, counts in (([1], [1]), ([7, 0, 3, 16, 1], [2, 0, 9, 20, 0]), ([66, 0, 131], [33, 4, 70]), ([0], [0])):
+            dy = normal(sum(counts), kernel * width + 3)[:, : kernel * width]
+            dx, want = garbage(sum(lengths), width), np.zeros((sum(lengths), width), np.float32)
+            nests.call(function, dy, offsets(counts), offsets(lengths), dx)
+            for first, n, row, count in zip(offsets(lengths), lengths, offsets(counts), counts):
+                for i in range(count):
+                    for j, token in enumerate(range(i * stride - padding, i * stride - padding + kernel)):
+                        if 0 <= token < n:
+                            want[first + token] += dy[row + i, j * width : (j + 1) * width]
+            check(f"windows_gradient {width} {kernel} {stride} {padding} {lengths}", np.array_equal(dx, want))
+
+
 # Disentangled attention -----------------------------------------------------------
 
 
@@ -87,6 +107,31 @@ func.func @f(%x: {x}, %t: {table}, %y: {y}) {{
                 nests.call(function, x[rows // 2 :][:1], table, one)
                 ok = np.array_equal(one[0], y[rows // 2])
             check(f"relative_scores {heads}x{dim} {positions}, {rows} rows", bool(ok and error < 1e-6 * dim), f"error {error:.1e}")
+
+
+def check_relative_scores_gradient():
+    for heads, dim, positions in ((1, 5, 3), (3, 20, 97), (2, 64, 200), (1, 1, 1)):
+        width = heads * dim
+        x, table = f"memref<?x{width}xf32, strided<[{width + 3}, 1]>>", memref(positions, width)
+        dx, dy = memref(None, width), memref(None, heads * positions)
+        function = nests.build(f"""
+func.func @f(%x: {x}, %t: {table}, %dy: {dy}, %dx: {dx}, %dt: {table}) {{
+  transformer_kernel.relative_scores_gradient ins(%x, %t, %dy) outs(%dx, %dt) {{num_heads = {heads} : i64}} : ({x}, {table}, {dy}, {dx}, {table}) -> ()
+  return
+}}""", arch)["f"]
+        for rows in (0, 1, 37, 200):
+            x, table, dy = normal(rows, width + 3)[:, :width], normal(positions, width), normal(rows, heads * positions)
+            dx, dtable = garbage(rows, width), garbage(positions, width)
+            nests.call(function, x, table, dy, dx, dtable)
+            xs, entries, scores = (a.reshape(len(a), heads, a.shape[1] // heads).astype(np.float64) for a in (x, table, dy))
+            wanted = np.einsum("thp,phd->thd", scores, entries), np.einsum("thp,thd->phd", scores, xs)
+            error = max(np.abs(got - want.reshape(got.shape)).max(initial=0) for got, want in zip((dx, dtable), wanted))
+            ok = True
+            if rows:
+                one, last = garbage(1, width), rows // 2  # a row alone
+                nests.call(function, x[last:][:1], table, dy[last:][:1], one, garbage(positions, width))
+                ok = np.array_equal(one[0], dx[last])
+            check(f"relative_scores_gradient {heads}x{dim} {positions}, {rows} rows", bool(ok and error < 1e-6 * max(rows, positions)), f"error {error:.1e}")
 
 
 class Disentangled:
@@ -151,4 +196,5 @@ def check_disentangled():
             check(f"disentangled {heads}x{dim} {mode} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
 
 
-run_checks(check_sequences, check_patches, check_windows, check_relative_scores, check_disentangled)
+backward = () if gpu else (check_windows_gradient, check_relative_scores_gradient)  # training is for CPUs
+run_checks(check_sequences, check_patches, check_windows, check_relative_scores, check_disentangled, *backward)
