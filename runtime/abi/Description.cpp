@@ -7,6 +7,7 @@
 #include "runtime/base/Json.h"
 #include "runtime/base/Tensor.h"
 
+#include <algorithm>
 #include <set>
 
 namespace transformer::runtime {
@@ -375,16 +376,19 @@ const InputInfo *EntryInfo::findInput(const std::string &input) const {
   return nullptr;
 }
 
+bool InputInfo::isMask() const {
+  using Kind = DefaultInfo;
+  bool byDefault =
+      defaultValue && (defaultValue->kind == Kind::Ones || defaultValue->kind == Kind::NotEqual ||
+                       defaultValue->kind == Kind::Greater);
+  return dtype == DataType::I64 && shape.size() == 2 &&
+         (byDefault || name.find("attention_mask") != std::string::npos);
+}
+
 const InputInfo *EntryInfo::firstMask() const {
-  for (const InputInfo &info : inputs) {
-    bool byDefault = info.defaultValue && (info.defaultValue->kind == DefaultInfo::Ones ||
-                                           info.defaultValue->kind == DefaultInfo::NotEqual ||
-                                           info.defaultValue->kind == DefaultInfo::Greater);
-    if (byDefault ||
-        (info.dtype == DataType::I64 && info.name.find("attention_mask") != std::string::npos))
-      return &info;
-  }
-  return nullptr;
+  auto found = std::find_if(inputs.begin(), inputs.end(),
+                            [](const InputInfo &input) { return input.isMask(); });
+  return found == inputs.end() ? nullptr : &*found;
 }
 
 const EntryInfo *Description::findEntry(const std::string &name) const {

@@ -94,6 +94,9 @@ struct InputInfo {
   std::optional<int64_t> maxLength; // of the last dimension
   std::optional<DefaultInfo> defaultValue;
   bool broadcast = false; // a first size of 1 stands for every row
+
+  /// Whether it says which tokens there are, by ones.
+  bool isMask() const;
 };
 
 struct OutputInfo {

@@ -2,8 +2,8 @@
 #include "runtime/cli/TrainData.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/Json.h"
 #include "runtime/base/Path.h"
+#include "runtime/cli/ModelFiles.h"
 #include "runtime/train/StepFile.h"
 
 #include <chrono>
@@ -23,46 +23,12 @@ std::vector<std::string> modelFolders(const Session &session, const Trainer &tra
   return folders;
 }
 
-/// An empty object where there is no such file.
-Json readObject(const std::string &path) {
-  if (!isFile(path))
-    return Json::object();
-  Json root = parseJson(path, MappedFile(path).text());
-  if (!root.is_object())
-    fail("{}: not a JSON object", path);
-  return root;
-}
-
 /// Without weights also that of the model's definition.
 Tokenizer findTokenizer(const Session &session, const Trainer &trainer) {
   bool isKnown = !session.tokenizer.empty() || !session.weights.empty() ||
                  !session.module->description().tokenizer.empty();
   return isKnown || !Tokenizer::isIn(trainer.folder()) ? session.openTokenizer()
                                                        : Tokenizer::open(trainer.folder());
-}
-
-/// label2id of config.json.
-std::map<std::string, int64_t> readClasses(const std::string &folder) {
-  std::string path = folder + "/config.json";
-  Json config = readObject(path);
-  std::map<std::string, int64_t> classes;
-  if (auto found = config.find("label2id"); found != config.end() && found->is_object())
-    for (const auto &[name, value] : found->items()) {
-      if (!value.is_number_integer())
-        fail("{}: label2id.{}: expected an integer, found {}", path, printable(name),
-             describe(value));
-      classes[name] = value.get<int64_t>();
-    }
-  return classes;
-}
-
-/// What tokenizer_config.json says of lengths; checkpoints without a limit have a huge number.
-std::optional<int64_t> readMaxLength(const std::string &folder) {
-  Json config = readObject(folder + "/tokenizer_config.json");
-  auto found = config.find("model_max_length");
-  if (found == config.end() || !found->is_number_integer() || found->get<int64_t>() < 1)
-    return std::nullopt;
-  return found->get<int64_t>();
 }
 
 TextModel openTextModel(const Session &session, const Trainer &trainer) {

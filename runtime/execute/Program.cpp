@@ -48,7 +48,10 @@ void Program::execute(Call &call) {
 }
 
 TensorMap Program::run(const std::string &entry, TensorMap inputs, State *state) {
-  Call call = prepare(entry, std::move(inputs), state);
+  return run(prepare(entry, std::move(inputs), state));
+}
+
+TensorMap Program::run(Call call) {
   execute(call);
   TensorMap outputs;
   for (size_t i = 0; i < call.outputs.size(); ++i)

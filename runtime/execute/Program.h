@@ -68,6 +68,7 @@ public:
 
   /// prepare and execute; the outputs by name.
   TensorMap run(const std::string &entry, TensorMap inputs, State *state = nullptr);
+  TensorMap run(Call call);
 
 private:
   const Module *code;

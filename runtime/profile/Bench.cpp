@@ -14,16 +14,6 @@ namespace {
 
 constexpr int warmUps = 2;
 
-bool isMask(const InputInfo &input) {
-  if (input.dtype != DataType::I64 || input.shape.size() != 2)
-    return false;
-  using Kind = DefaultInfo;
-  return input.name.find("attention_mask") != std::string::npos ||
-         (input.defaultValue &&
-          (input.defaultValue->kind == Kind::Ones || input.defaultValue->kind == Kind::NotEqual ||
-           input.defaultValue->kind == Kind::Greater));
-}
-
 /// Numbers of unmasked tokens in each row of a mask input.
 std::vector<int64_t> rowCounts(const Call &call, const InputInfo &input) {
   const Tensor &mask = call.inputs[static_cast<size_t>(&input - call.entry->inputs.data())];
@@ -49,7 +39,7 @@ Tensor randomFloats(std::vector<int64_t> shape, Random &random) {
 /// I64, converted as well. Of a matrix each row has the length of its own.
 Tensor randomIntegers(const InputInfo &input, std::vector<int64_t> shape,
                       const std::vector<int64_t> &lengths, Random &random) {
-  bool mask = isMask(input);
+  bool mask = input.isMask();
   bool fixed = input.shape.size() != 2 || input.shape[1].name.empty();
   // What is bounded by a size that is not known here is 0.
   ValueRange range = input.range.value_or(ValueRange{0, input.below.empty() ? 2 : 1});
@@ -75,7 +65,7 @@ TensorMap randomInputs(const EntryInfo &entry, const std::vector<int64_t> &lengt
   auto rows = static_cast<int64_t>(lengths.size());
   int64_t columns = *std::max_element(lengths.begin(), lengths.end());
   for (const InputInfo &input : entry.inputs) {
-    if (input.defaultValue && !isMask(input))
+    if (input.defaultValue && !input.isMask())
       continue;
     std::vector<int64_t> shape;
     for (size_t d = 0; d < input.shape.size(); ++d)

@@ -3,18 +3,12 @@
 
 #include "runtime/base/Error.h"
 #include "runtime/profile/Profile.h"
+#include "runtime/text/TextBatches.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 
 namespace transformer::runtime {
-namespace {
-
-constexpr size_t batchSize = 32;
-
-} // namespace
 
 Embedder::Embedder(Program &program, const Tokenizer &tokenizer)
     : program(program), tokenizer(tokenizer), entry(program.module().entry("forward")) {
@@ -53,50 +47,20 @@ Tensor Embedder::embed(const std::vector<std::string> &texts) {
   if (!width.name.empty())
     fail("{}: the width of last_hidden_state is not static", program.module().path());
   Tensor result(DataType::F32, {static_cast<int64_t>(texts.size()), width.size});
-  // Texts of similar length go together; the longest first, so that the arena grows once.
-  std::vector<size_t> order(texts.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return encodings[a].ids.size() > encodings[b].ids.size();
-  });
-  for (size_t start = 0; start < order.size(); start += batchSize)
-    embedBatch(encodings, &order[start], std::min(batchSize, order.size() - start), result);
-  return result;
-}
-
-void Embedder::embedBatch(const std::vector<Encoding> &encodings, const size_t *order, size_t count,
-                          Tensor &result) {
-  auto rows = static_cast<int64_t>(count);
-  auto columns = static_cast<int64_t>(encodings[order[0]].ids.size());
-  Tensor ids(DataType::I64, {rows, columns}), mask(DataType::I64, {rows, columns}),
-      types(DataType::I64, {rows, columns});
-  for (int64_t row = 0; row < rows; ++row) {
-    const Encoding &encoding = encodings[order[row]];
+  for (const Encoding &encoding : encodings)
     tokenCount += static_cast<int64_t>(encoding.ids.size());
-    for (int64_t column = 0; column < columns; ++column) {
-      int64_t at = row * columns + column;
-      auto from = static_cast<size_t>(column);
-      bool real = from < encoding.ids.size();
-      ids.data<int64_t>()[at] = real ? encoding.ids[from] : tokenizer.padId();
-      types.data<int64_t>()[at] = real ? encoding.types[from] : 0;
-      mask.data<int64_t>()[at] = real;
-    }
-  }
-  TensorMap inputs;
-  inputs["input_ids"] = std::move(ids);
-  if (entry.findInput("attention_mask"))
-    inputs["attention_mask"] = std::move(mask);
-  if (entry.findInput("token_type_ids"))
-    inputs["token_type_ids"] = std::move(types);
-  Call call = program.prepare(entry.name, std::move(inputs));
-  program.execute(call);
-  ProfileScope scope("pool");
-  const Tensor &hidden = call.outputs[output];
-  int64_t width = hidden.shape()[2];
-  for (int64_t row = 0; row < rows; ++row)
-    pool(hidden.data<float>() + row * columns * width,
-         static_cast<int64_t>(encodings[order[row]].ids.size()), width,
-         result.data<float>() + static_cast<int64_t>(order[row]) * width);
+  runInBatches(program, entry, encodings, tokenizer.padId(),
+               [&](const Call &call, std::span<const size_t> rows) {
+                 ProfileScope scope("pool");
+                 const Tensor &hidden = call.outputs[output];
+                 const float *states = hidden.data<float>();
+                 for (size_t row : rows) {
+                   pool(states, static_cast<int64_t>(encodings[row].ids.size()), width.size,
+                        result.data<float>() + static_cast<int64_t>(row) * width.size);
+                   states += hidden.shape()[1] * width.size;
+                 }
+               });
+  return result;
 }
 
 /// One vector from the [length, width] hidden states of a text's tokens.

@@ -25,8 +25,6 @@ public:
 
 private:
   std::vector<Encoding> encode(const std::vector<std::string> &texts) const;
-  void embedBatch(const std::vector<Encoding> &encodings, const size_t *order, size_t count,
-                  Tensor &result);
   void pool(const float *hidden, int64_t length, int64_t width, float *result) const;
 
   Program &program;

@@ -82,17 +82,18 @@ int64_t seedOfStep(uint64_t seed, int64_t step) {
   return static_cast<int64_t>(z ^ (z >> 31));
 }
 
-int64_t countLabels(const EntryInfo &entry, const TensorMap &inputs) {
-  for (const char *name : {"labels", "input_ids"}) {
-    const InputInfo *input = entry.findInput(name);
-    auto found = inputs.find(name);
-    if (!input || input->dtype != DataType::I64 || found == inputs.end())
-      continue;
-    const Tensor &ids = found->second;
-    const int64_t *begin = ids.data<int64_t>(), *end = begin + ids.count();
-    return ids.count() - (input->ignored ? std::count(begin, end, *input->ignored) : 0);
+/// Tokens of all sequences, an encoder's and a decoder's; without masks, of images, the labels.
+int64_t countTokens(const Call &call) {
+  int64_t tokens = 0, labels = 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const InputInfo &info = call.entry->inputs[i];
+    const Tensor &given = call.inputs[i];
+    if (info.name == "labels")
+      labels = given.count();
+    if (const auto *mask = given.data<int64_t>(); info.isMask())
+      tokens += given.count() - std::count(mask, mask + given.count(), 0);
   }
-  return 0;
+  return tokens > 0 ? tokens : labels;
 }
 
 /// Of the outputs of a step's entry.
@@ -218,12 +219,12 @@ Call Trainer::prepare(TensorMap inputs, const Hyperparameters &hyperparameters) 
 
 StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameters) {
   StepResult result{};
-  result.tokens = countLabels(entry, inputs);
   if (processes) {
     stepInParts(std::move(inputs), hyperparameters, result);
   } else {
-    addNumbers(entry, inputs, hyperparameters);
-    TensorMap outputs = program.run(kEntry, std::move(inputs), &state);
+    Call call = prepare(std::move(inputs), hyperparameters);
+    result.tokens = countTokens(call);
+    TensorMap outputs = program.run(std::move(call));
     result.loss = number(outputs, "loss");
     result.gradNorm = number(outputs, "grad_norm");
   }
@@ -260,14 +261,19 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
       gradients.push_back(&state.tensor(i));
   for (Tensor *gradient : gradients)
     clear(*gradient);
+  float tokens = 0;
   forEachOwn([&](int64_t part) {
     TensorMap own = parts.inputs(part);
     for (const auto &[name, value] : counts)
       own[name] = scalar(DataType::F32, value);
     addNumbers(module.entry(kAccumulate), own, hyperparameters, part);
-    result.loss += number(program.run(kAccumulate, std::move(own), &state), "loss");
+    Call call = program.prepare(kAccumulate, std::move(own), &state);
+    tokens += float(countTokens(call));
+    result.loss += number(program.run(std::move(call)), "loss");
   });
   processes->sum(&result.loss, 1);
+  processes->sum(&tokens, 1);
+  result.tokens = int64_t(tokens);
   for (Tensor *gradient : gradients)
     processes->sum(gradient->data<float>(), gradient->count());
   TensorMap numbers;

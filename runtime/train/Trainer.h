@@ -33,7 +33,7 @@ struct Hyperparameters {
 
 struct StepResult {
   float loss, gradNorm; // of the gradients before clipping
-  int64_t tokens;       // labels that count; of a model without labels of tokens, its ids
+  int64_t tokens;       // of all sequences; of images, labels
 };
 
 /// Weights that are trained, what the optimizer keeps of them, and how many steps there were.

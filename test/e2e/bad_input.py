@@ -203,7 +203,7 @@ def check_run_options(suite: Suite) -> None:
     check("no inputs", ("inputs",), lambda i, o: [*run, "--outputs", o])
     check("no outputs", ("outputs",), lambda i, o: [*run, "--inputs", i])
     check("no value", ("outputs",), lambda i, o: [*run, "--inputs", i, "--outputs"])
-    commands = "run, generate, embed, train, bench, info, tokenize"
+    commands = "run, generate, embed, classify, train, bench, info, tokenize"
     check("no command", (commands,), lambda i, o: [])
     check("unknown command", ("no-such-command", commands), lambda i, o: ["no-such-command"])
     check("unknown option", ("no-such-option",), lambda i, o: [*run, "--no-such-option", "--inputs", i, "--outputs", o])

@@ -6,6 +6,9 @@ namespace {
 
 const std::string labels = R"({"name": "labels", "dtype": "i64", "shape": ["batch", "sequence"],
                                "range": [0, 3], "ignored": -100})";
+const std::string mask =
+    R"({"name": "attention_mask", "dtype": "i64", "shape": ["batch", "sequence"],
+                             "default": {"kind": "not_equal", "input": "labels", "value": -100}})";
 const std::string loss = R"({"name": "loss", "dtype": "f32", "shape": []})";
 
 std::string description(bool evaluates) {
@@ -18,7 +21,7 @@ std::string description(bool evaluates) {
   return R"({"parameters": [{"name": "w", "dtype": "f32", "shape": [2]}], "slots": [],
              "states": [{"name": "w", "dtype": "f32", "shape": [2]}],
              "entries": [{"name": "train_step", "function": 0, "states": [0], "inputs": [)" +
-         labels + R"(, {"name": "step", "dtype": "i64", "shape": []})" + numbers +
+         labels + R"(, {"name": "step", "dtype": "i64", "shape": []})" + numbers + ", " + mask +
          R"(], "outputs": [)" + loss + R"(, {"name": "grad_norm", "dtype": "f32", "shape": []}]})" +
          (evaluates ? evaluate : "") + "]}";
 }
@@ -32,9 +35,9 @@ float lossOf(const tr_tensor &labels, const tr_tensor &weights) {
 }
 
 void trainStep(const void *const *, const tr_tensor *io, void *) {
-  auto *w = static_cast<float *>(io[9].data);
-  *static_cast<float *>(io[10].data) = lossOf(io[0], io[9]);
-  *static_cast<float *>(io[11].data) = float(*static_cast<int64_t *>(io[1].data));
+  auto *w = static_cast<float *>(io[10].data);
+  *static_cast<float *>(io[11].data) = lossOf(io[0], io[10]);
+  *static_cast<float *>(io[12].data) = float(*static_cast<int64_t *>(io[1].data));
   for (int i = 0; i < 2; ++i)
     w[i] -= float(*static_cast<double *>(io[2].data));
 }

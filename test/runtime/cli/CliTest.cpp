@@ -55,9 +55,10 @@ TEST_F(Cli, HelpVersionAndUsage) {
             formatted("transformer-mlir {}\nmodule made by by hand\n", version));
   expectContains(version, {"0.1.0 (commit "});
   EXPECT_EQ(runWith({"run", "--help"}).code, 0);
-  expectError(runWith({}), {"no subcommand", "run, generate, embed, train, bench, info, tokenize"});
+  expectError(runWith({}),
+              {"no subcommand", "run, generate, embed, classify, train, bench, info, tokenize"});
   expectError(runWith({"--threads", "2"}),
-              {"no subcommand", "run, generate, embed, train, bench, info, tokenize"});
+              {"no subcommand", "run, generate, embed, classify, train, bench, info, tokenize"});
   expectError(runWith({"polish"}), {"unknown subcommand \"polish\""});
   expectError(runWith({"info", "--nonsense"}), {"--nonsense"});
   expectError(runWith({"info", "--threads", "0"}), {"--threads"});

@@ -26,13 +26,13 @@ protected:
   Hyperparameters half{.learningRate = 0.5};
 };
 
-TEST_F(TrainerTest, StepsAreCountedAndTheirLabels) {
+TEST_F(TrainerTest, StepsAreCountedAndTheirTokens) {
   Trainer trainer(program);
   for (int step : {1, 2}) {
     StepResult result = trainer.step(threeLabels(), half);
     EXPECT_EQ(result.loss, step == 1 ? 30 : 27);
     EXPECT_EQ(result.gradNorm, float(step)); // what it was told
-    EXPECT_EQ(result.tokens, 3);
+    EXPECT_EQ(result.tokens, 3);             // unmasked
   }
   EXPECT_EQ(trainer.steps(), 2);
 }
