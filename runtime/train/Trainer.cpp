@@ -83,7 +83,7 @@ int64_t seedOfStep(uint64_t seed, int64_t step) {
 }
 
 /// Tokens of all sequences, an encoder's and a decoder's; without masks, of images, the labels.
-int64_t countTokens(const Call &call) {
+int64_t tokensOf(const Call &call) {
   int64_t tokens = 0, labels = 0;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const InputInfo &info = call.entry->inputs[i];
@@ -223,7 +223,7 @@ StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameter
     stepInParts(std::move(inputs), hyperparameters, result);
   } else {
     Call call = prepare(std::move(inputs), hyperparameters);
-    result.tokens = countTokens(call);
+    result.tokens = tokensOf(call);
     TensorMap outputs = program.run(std::move(call));
     result.loss = number(outputs, "loss");
     result.gradNorm = number(outputs, "grad_norm");
@@ -268,7 +268,7 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
       own[name] = scalar(DataType::F32, value);
     addNumbers(module.entry(kAccumulate), own, hyperparameters, part);
     Call call = program.prepare(kAccumulate, std::move(own), &state);
-    tokens += float(countTokens(call));
+    tokens += float(tokensOf(call));
     result.loss += number(program.run(std::move(call)), "loss");
   });
   processes->sum(&result.loss, 1);
