@@ -50,6 +50,24 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(cpu::T
                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
+static llvm::Error runPasses(llvm::Module &ir, llvm::TargetMachine &machine, StringRef passes) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager manager;
+  if (llvm::Error error = builder.parsePassPipeline(manager, passes))
+    return error;
+  manager.run(ir, modules);
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMContext &context) {
   auto machine = targetMachine(target);
@@ -72,6 +90,10 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
     function.addFnAttr("target-features", target.getFeatures());
     function.addFnAttr("prefer-vector-width", width);
   }
+  // A buffer is passed as seven numbers or more, of which a function that knows its sizes reads
+  // one.
+  if (llvm::Error error = runPasses(*ir, **machine, "deadargelim"))
+    return error;
   return ir;
 }
 
@@ -88,21 +110,7 @@ llvm::Error mlir::transformer::optimize(llvm::Module &ir, cpu::TargetAttr target
   auto machine = targetMachine(target);
   if (!machine)
     return machine.takeError();
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(machine->get());
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager manager;
-  if (llvm::Error error = builder.parsePassPipeline(manager, passes))
-    return error;
-  manager.run(ir, modules);
-  return llvm::Error::success();
+  return runPasses(ir, **machine, passes);
 }
 
 llvm::Error mlir::transformer::emitCode(llvm::Module &module, cpu::TargetAttr target,

@@ -13,8 +13,8 @@
 
 namespace mlir::transformer {
 
-/// LLVM IR of a module in the LLVM dialect, not optimised. Error: a target that this
-/// LLVM lacks, a translation that fails.
+/// LLVM IR of a module in the LLVM dialect, not optimised but for arguments that nobody reads.
+/// Error: a target that this LLVM lacks, a translation that fails.
 llvm::Expected<std::unique_ptr<llvm::Module>> toLlvmIr(ModuleOp module, cpu::TargetAttr target,
                                                        llvm::LLVMContext &context);
 

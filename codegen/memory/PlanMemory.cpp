@@ -42,16 +42,20 @@ struct Part {
   Value items, offset;
 };
 
+/// What a function needs of the arena.
+struct Need {
+  func::FuncOp bytes;            // `@f.arena_bytes`
+  std::optional<int64_t> always; // where it is the same in all calls
+};
+using Needs = llvm::DenseMap<StringRef, Need>;
+
 /// Plans one function; its callees have been planned.
 class FunctionPlanner {
 public:
-  FunctionPlanner(func::FuncOp function,
-                  const llvm::DenseMap<StringRef, func::FuncOp> &sizeFunctions)
-      : function(function), sizeFunctions(sizeFunctions),
-        b(function.getLoc(), OpBuilder(function.getContext())) {}
+  FunctionPlanner(func::FuncOp function, const Needs &needs)
+      : function(function), needs(needs), b(function.getLoc(), OpBuilder(function.getContext())) {}
 
-  /// Returns the function `@f.arena_bytes`.
-  FailureOr<func::FuncOp> run() {
+  FailureOr<Need> run() {
     if (failed(collect()))
       return failure();
     for (Part &part : parts)
@@ -68,7 +72,7 @@ public:
         place(part, piece, arena);
     for (func::CallOp call : calls)
       passMemory(call, arena);
-    return size;
+    return Need{size, alwaysNeeded()};
   }
 
 private:
@@ -87,7 +91,7 @@ private:
     if (nested.wasInterrupted())
       return failure();
     for (Operation &op : block) {
-      if (auto call = dyn_cast<func::CallOp>(op); call && sizeFunctions.contains(call.getCallee()))
+      if (auto call = dyn_cast<func::CallOp>(op); call && needs.contains(call.getCallee()))
         calls.push_back(call);
       auto alloc = dyn_cast<memref::AllocOp>(op);
       if (!alloc)
@@ -146,7 +150,23 @@ private:
     for (Value operand : call.getOperands())
       cloneSlice(operand, map);
     auto operands = llvm::map_to_vector(call.getOperands(), [&](Value v) { return map.lookup(v); });
-    return func::CallOp::create(b, sizeFunctions.lookup(call.getCallee()), operands).getResult(0);
+    return func::CallOp::create(b, needs.at(call.getCallee()).bytes, operands).getResult(0);
+  }
+
+  std::optional<int64_t> alwaysNeeded() {
+    int64_t own = 0, ofCallees = 0;
+    for (const Part &part : parts) {
+      if (!part.sizes.empty())
+        return std::nullopt;
+      own += part.bytes;
+    }
+    for (func::CallOp call : calls) {
+      std::optional<int64_t> bytes = needs.at(call.getCallee()).always;
+      if (!bytes)
+        return std::nullopt;
+      ofCallees = std::max(ofCallees, *bytes);
+    }
+    return own + ofCallees;
   }
 
   /// Emits where parts begin, on the call's actual sizes; returns the end of the last, behind
@@ -164,13 +184,15 @@ private:
       Value bytes = arith::MulIOp::create(b, part.items, emitIndex(part.bytes));
       end = arith::AddIOp::create(b, end, bytes);
     }
-    need = {};
-    for (func::CallOp call : calls) {
-      Value bytes = emitNeed(call, map);
-      need = need ? arith::MaxUIOp::create(b, need, bytes).getResult() : bytes;
-    }
+    int64_t known = 0; // of callees that say so without looking at their arguments
+    for (func::CallOp call : calls)
+      known = std::max(known, needs.at(call.getCallee()).always.value_or(0));
+    need = emitIndex(known);
+    for (func::CallOp call : calls)
+      if (!needs.at(call.getCallee()).always)
+        need = arith::MaxUIOp::create(b, need, emitNeed(call, map));
     endOfParts = end;
-    return need ? arith::AddIOp::create(b, end, need).getResult() : end;
+    return arith::AddIOp::create(b, end, need);
   }
 
   /// `@f.arena_bytes`: the slice of the function that computes sizes.
@@ -236,7 +258,7 @@ private:
   }
 
   func::FuncOp function;
-  const llvm::DenseMap<StringRef, func::FuncOp> &sizeFunctions;
+  const Needs &needs;
   ImplicitLocOpBuilder b;
   SmallVector<Part> parts;
   SmallVector<func::CallOp> calls;
@@ -247,18 +269,18 @@ struct PlanMemoryPass : mlir::transformer::impl::PlanMemoryBase<PlanMemoryPass> 
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::DenseMap<StringRef, func::FuncOp> sizeFunctions;
+    Needs needs;
     for (func::FuncOp function : calleesFirst(module)) {
       for (func::CallOp call : function.getOps<func::CallOp>())
         if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
-            callee && !callee.isExternal() && !sizeFunctions.contains(call.getCallee())) {
+            callee && !callee.isExternal() && !needs.contains(call.getCallee())) {
           call.emitOpError("is recursive; its memory cannot be planned");
           return signalPassFailure();
         }
-      FailureOr<func::FuncOp> size = FunctionPlanner(function, sizeFunctions).run();
-      if (failed(size))
+      FailureOr<Need> need = FunctionPlanner(function, needs).run();
+      if (failed(need))
         return signalPassFailure();
-      sizeFunctions[function.getName()] = *size;
+      needs[function.getName()] = *need;
     }
     WalkResult left = module.walk([](memref::AllocOp op) {
       if (op->getParentOfType<func::FuncOp>().getName().ends_with(".arena_bytes"))

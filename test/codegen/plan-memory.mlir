@@ -80,14 +80,15 @@ func.func @used_in_a_loop(%x: memref<5xf32>, %y: memref<5xf32>) {
   return
 }
 
-// A callee's memory is a part of the caller's, where nothing is alive.
+// A callee's memory is a part of the caller's, where nothing is alive. Here it is always the same.
 // CHECK-LABEL: func.func @caller(
 // CHECK-SAME: %[[X:[^:]*]]: memref<5xf32>, %[[Y:[^:]*]]: memref<5xf32>, %[[ARENA:[^:]*]]: memref<?xi8>)
 // CHECK: memref.view %[[ARENA]][%c0][] : memref<?xi8> to memref<5xf32>
-// CHECK: %[[REST:.*]] = memref.view %[[ARENA]][%c64][%{{.*}}] : memref<?xi8> to memref<?xi8>
-// CHECK: call @disjoint(%{{.*}}, %[[Y]], %[[REST]]) {transformer.scope = "layer"}
+// CHECK: %[[REST:.*]] = memref.view %[[ARENA]][%c64][] : memref<?xi8> to memref<64xi8>
+// CHECK: %[[CAST:.*]] = memref.cast %[[REST]]
+// CHECK: call @disjoint(%{{.*}}, %[[Y]], %[[CAST]]) {transformer.scope = "layer"}
 // CHECK-LABEL: @caller.arena_bytes(
-// CHECK: call @disjoint.arena_bytes(
+// CHECK: return %c128
 func.func @caller(%x: memref<5xf32>, %y: memref<5xf32>) {
   %a = memref.alloc() : memref<5xf32>
   memref.copy %x, %a : memref<5xf32> to memref<5xf32>
@@ -104,6 +105,21 @@ func.func @counted(%mask: memref<?x?xi64>) {
   %n = transformer_kernel.count_tokens %mask : memref<?x?xi64>
   %rows = memref.alloc(%n) : memref<?xindex>
   memref.assume_alignment %rows, 64 : memref<?xindex>
+  return
+}
+
+// What a callee needs depends on its arguments: it is asked. What another always needs counts, too.
+// CHECK-LABEL: func.func @caller_of_counted(
+// CHECK-SAME: %[[MASK:[^:]*]]: memref<?x?xi64>
+// CHECK: %[[ASKED:.*]] = call @counted.arena_bytes(%[[MASK]])
+// CHECK: %[[NEED:.*]] = arith.maxui %[[ASKED]], %c64
+// CHECK: memref.view %{{.*}}[%c0][%[[NEED]]]
+// CHECK-LABEL: @caller_of_counted.arena_bytes(
+// CHECK: call @counted.arena_bytes(
+// CHECK: arith.maxui %{{.*}}, %c64
+func.func @caller_of_counted(%mask: memref<?x?xi64>, %x: memref<5xf32>, %y: memref<5xf32>) {
+  call @counted(%mask) : (memref<?x?xi64>) -> ()
+  call @disjoint(%x, %y) : (memref<5xf32>, memref<5xf32>) -> ()
   return
 }
 
