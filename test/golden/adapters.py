@@ -19,7 +19,7 @@ import numpy as np
 from compare import FACTOR, max_error, output_mask
 from gradients import HERE, Arrays, run_cases
 from safetensors.numpy import load_file, save_file
-from train import Optimizer, Runs, compare_curve, compare_weights, curves_of, data_of
+from train import Optimizer, Runs, compare_curve, compare_weights, config_of, curves_of, data_of
 
 TARGETS = {
     "gpt2-lm": ["c_attn", "mlp.c_fc"],
@@ -62,7 +62,7 @@ def logits_of(model: "torch.nn.Module", inputs: Arrays) -> np.ndarray:
         return run_model(model.base_model.model, inputs)["logits"]
 
 
-def ask(case: Path, inputs: Arrays, data: Arrays) -> Arrays:
+def ask(case: Path, inputs: Arrays, data: Arrays, labels: Arrays) -> Arrays:
     import peft
 
     saved = peft.get_peft_model_state_dict(peft_model(case, "float32", None))
@@ -72,7 +72,7 @@ def ask(case: Path, inputs: Arrays, data: Arrays) -> Arrays:
     mask = output_mask(json.loads((case / "config.json").read_text()), inputs)
     found = {f"start.{name}": value for name, value in start.items()}
     found |= {"logits": exact, "logits.gap": np.array(max_error("logits", single, exact, mask))}
-    exact, single = (curves_of(model, data, ADAMW, DECAY) for model in models)
+    exact, single = (curves_of(model, config_of(case), data, labels, ADAMW, DECAY) for model in models)
     for name, (a, b) in {"loss": (exact[0], single[0]), "grad_norm": (exact[1], single[1])}.items():
         found |= {name: a, f"{name}.gap": np.abs(a - b)}
     for name, weight in exact[2].items():
@@ -130,15 +130,15 @@ def check_new(runs: Runs) -> None:
 def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
     """How near it is; raises what is wrong."""
     inputs = load_file(case / "inputs.safetensors")
-    data = {name: value[:STEPS] for name, value in data_of(case).items()}
-    expected = ask(case, inputs, data) if live or record else load_file(case / "adapters.safetensors")
+    data, labels = ({name: value[:STEPS] for name, value in given.items()} for given in data_of(case))
+    expected = ask(case, inputs, data, labels) if live or record else load_file(case / "adapters.safetensors")
     if record:
         save_file(expected, case / "adapters.safetensors")
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, "adamw", Path(scratch))
         adapter, trained = runs.folder / "adapter", runs.folder / "trained"
         write_adapter(adapter, case, {k.removeprefix("start."): v for k, v in expected.items() if k.startswith("start.")})
-        save_file(data, runs.folder / "data.safetensors")
+        save_file(data | labels, runs.folder / "data.safetensors")
         shares = [check_logits(runs, adapter, inputs, expected)]
         program, log = runs.folder / "program", runs.folder / "log.jsonl"
         runs.execute(compiler, adapter, "-o", program, "--mode", "train", "--dropout", 0)

@@ -99,6 +99,17 @@ def smoothed_loss(logits: "torch.Tensor", config: dict, labels: "torch.Tensor") 
     return cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=config.get("label_smoothing", 0.0))
 
 
+def loss_of(model: "torch.nn.Module", config: dict, inputs: Arrays, labels: Arrays) -> "torch.Tensor":  # noqa: F821
+    """What the installed library says, in the type of the model's parameters."""
+    import torch
+
+    dtype = next(model.parameters()).dtype
+    has_loss = config["model_type"] not in ("transformer", "annotated_transformer")
+    arguments = {name: torch.from_numpy(value) for name, value in (inputs | labels if has_loss else inputs).items()}
+    outputs = model(**{name: t.to(dtype) if t.is_floating_point() else t for name, t in arguments.items()})
+    return outputs["loss"] if has_loss else smoothed_loss(outputs["logits"], config, torch.from_numpy(labels["labels"]))
+
+
 def ask(case: Path, inputs: Arrays, labels: Arrays) -> Arrays:
     """The installed transformers' loss and gradients."""
     import torch
@@ -106,16 +117,10 @@ def ask(case: Path, inputs: Arrays, labels: Arrays) -> Arrays:
     from reference import load_model
 
     model = load_model(case, torch.float64)
-    tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
-    config, given = json.loads((case / "config.json").read_text()), {n: torch.from_numpy(v) for n, v in labels.items()}
-    has_loss = config["model_type"] not in ("transformer", "annotated_transformer")
-    arguments = tensors | given if has_loss else tensors
-    arguments = {name: t.double() if t.is_floating_point() else t for name, t in arguments.items()}
     if "start_positions" in labels:
-        leave_out_padding(model, tensors["attention_mask"])
+        leave_out_padding(model, torch.from_numpy(inputs["attention_mask"]))
     with exact():
-        outputs = model(**arguments)
-        loss = outputs["loss"] if has_loss else smoothed_loss(outputs["logits"], config, given["labels"])
+        loss = loss_of(model, json.loads((case / "config.json").read_text()), inputs, labels)
         loss.backward()
     trained = trained_names(model)
     found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}

@@ -24,13 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from gradients import HERE, Arrays, labels_for, leave_out_padding, run_cases, trained_names
+from gradients import HERE, Arrays, labels_for, leave_out_padding, loss_of, names_of_files, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
 
 STEPS, BATCHES, DECAY, CLIP = 100, 4, 0.01, 1.0
 SEEDS, WINDOWS = 5, 4  # of dropout; in which losses are averaged
 WITHOUT_VECTOR_DECAY = "bert-masked-lm"  # of biases and norms
 BITS_WITH_DROPOUT = "gpt2-lm"  # it drops embeddings, probabilities and what is added
+PADDING = 0  # of golden cases
 FACTOR, FLOOR = 3.0, 4 * 2.0**-23  # times the gap; of a value
 EPS1 = 1e-4  # more than the rounding that is all there is to the gradient of a key's bias
 
@@ -55,16 +56,27 @@ OPTIMIZERS = {
 }
 
 
-def data_of(case: Path) -> Arrays:
-    """The case's inputs with other ids, a batch a step."""
-    config = json.loads((case / "config.json").read_text())
+def config_of(case: Path) -> dict:
+    return json.loads((case / "config.json").read_text())
+
+
+def data_of(case: Path) -> tuple[Arrays, Arrays]:
+    """The case's inputs with other ids, or another picture, a batch a step; its labels."""
+    config = config_of(case)
     inputs, random = load_file(case / "inputs.safetensors"), np.random.default_rng(7)
     data = {name: np.stack([value] * STEPS) for name, value in inputs.items()}
-    data |= {name: np.stack([value] * STEPS) for name, value in labels_for(config, inputs).items()}
-    ids = "decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"
-    batches = random.integers(0, config["vocab_size"], (BATCHES, *inputs[ids].shape))
-    data[ids] = batches[np.arange(STEPS) % BATCHES]
-    return data
+    labels = {name: np.stack([value] * STEPS) for name, value in labels_for(config, inputs).items()}
+    varied = next(name for name in ("decoder_input_ids", "input_ids", "pixel_values") if name in inputs)
+    shape = (BATCHES, *inputs[varied].shape)
+    if varied == "pixel_values":
+        batches = random.standard_normal(shape, np.float32)
+    else:
+        ids = next(config[key] for key in ("tgt_vocab_size", "dec_voc_size", "vocab_size") if key in config)
+        batches = random.integers(0, ids, shape)
+        if "attention_mask" not in inputs:  # the definition's own padding stays where it is
+            batches = np.where(inputs[varied] == PADDING, PADDING, np.maximum(batches, PADDING + 1))
+    data[varied] = batches[np.arange(STEPS) % BATCHES]
+    return data, labels
 
 
 def vector_decay(case: Path) -> float:
@@ -72,7 +84,7 @@ def vector_decay(case: Path) -> float:
 
 
 def curves(
-    case: Path, data: Arrays, name: str, chosen: Optimizer, seed: int | None = None
+    case: Path, data: Arrays, labels: Arrays, name: str, chosen: Optimizer, seed: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """PyTorch's losses, norms and last weights in a type, with dropout where there is a seed."""
     import torch
@@ -81,16 +93,16 @@ def curves(
     model = load_model(case, getattr(torch, name)).train(seed is not None)
     if seed is not None:
         torch.manual_seed(seed)
-    if "start_positions" in data:
+    if "start_positions" in labels:
         leave_out_padding(model, torch.from_numpy(data["attention_mask"][0]))
     names = trained_names(model)
     for name, p in model.named_parameters():
         p.requires_grad_(name in names)
-    return curves_of(model, data, chosen, vector_decay(case))
+    return curves_of(model, config_of(case), data, labels, chosen, vector_decay(case))
 
 
 def curves_of(
-    model: "torch.nn.Module", data: Arrays, chosen: Optimizer, decay: float
+    model: "torch.nn.Module", config: dict, data: Arrays, labels: Arrays, chosen: Optimizer, decay: float
 ) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """The losses, norms and last weights of a model whose parameters with gradients are trained; `decay` is of vectors."""
     import torch
@@ -103,26 +115,26 @@ def curves_of(
     make = getattr(torch.optim, chosen.torch_name)
     optimizer = make(groups, lr=chosen.rate, weight_decay=DECAY, **chosen.torch_options)
     losses, norms = [], []
-    for step in range(len(data["labels"])):
-        tensors = {name: torch.from_numpy(value[step]) for name, value in data.items()}
-        arguments = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
+    for step in range(len(next(iter(labels.values())))):
+        of_step = [{name: value[step] for name, value in given.items()} for given in (data, labels)]
         optimizer.zero_grad()
         with exact() if dtype == torch.float64 else nullcontext():
-            loss = model(**arguments)["loss"]
+            loss = loss_of(model, config, *of_step)
             loss.backward()
         norms.append(torch.nn.utils.clip_grad_norm_(trained, CLIP).item())
         optimizer.step()
         losses.append(loss.item())
-    weights = {name: p.detach().double().numpy() for name, p in model.named_parameters() if p.requires_grad}
+    weights = names_of_files(model, {name: p.detach() for name, p in model.named_parameters() if p.requires_grad})
+    weights = {name: tensor.double().numpy() for name, tensor in weights.items()}
     return np.array(losses), np.array(norms), weights
 
 
-def expected_of(case: Path, data: Arrays, optimizer: str, live: bool, record: bool) -> Arrays:
+def expected_of(case: Path, data: Arrays, labels: Arrays, optimizer: str, live: bool, record: bool) -> Arrays:
     recorded = case / ("training.safetensors" if optimizer == "adamw" else f"training-{optimizer}.safetensors")
     if not live and not record:
         return load_file(recorded)
     chosen = OPTIMIZERS[optimizer]
-    exact, single = (curves(case, data, name, chosen) for name in ("float64", "float32"))
+    exact, single = (curves(case, data, labels, name, chosen) for name in ("float64", "float32"))
     found = {}
     for name, (a, b) in {"loss": (exact[0], single[0]), "grad_norm": (exact[1], single[1])}.items():
         found |= {name: a, f"{name}.gap": np.abs(a - b)}
@@ -130,7 +142,7 @@ def expected_of(case: Path, data: Arrays, optimizer: str, live: bool, record: bo
         gap = np.abs(weight - single[2][name]).max()
         found |= {f"weights.{name}": weight.astype(np.float32), f"gaps.{name}": np.array(gap)}
     if optimizer == "adamw" and dropout_rates(case):
-        found["dropout_losses"] = np.stack([curves(case, data, "float32", chosen, seed)[0] for seed in range(SEEDS)])
+        found["dropout_losses"] = np.stack([curves(case, data, labels, "float32", chosen, seed)[0] for seed in range(SEEDS)])
     if record:
         save_file(found, recorded)
     return found
@@ -138,8 +150,7 @@ def expected_of(case: Path, data: Arrays, optimizer: str, live: bool, record: bo
 
 def dropout_rates(case: Path) -> list[str]:
     """The fields of the case's config that make a training step drop numbers."""
-    config = json.loads((case / "config.json").read_text())
-    return [key for key, value in config.items() if ("dropout" in key or key.endswith("_pdrop")) and value]
+    return [key for key, value in config_of(case).items() if ("dropout" in key or key.endswith("_pdrop")) and value]
 
 
 class Runs:
@@ -230,11 +241,11 @@ def check_bits(runs: Runs, *options: object) -> list[dict[str, float]]:
 
 def check(compiler: Path, case: Path, optimizer: str, live: bool, record: bool) -> str:
     """How near it is; raises what is wrong."""
-    data = data_of(case)
-    expected = expected_of(case, data, optimizer, live, record)
+    data, labels = data_of(case)
+    expected = expected_of(case, data, labels, optimizer, live, record)
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, optimizer, Path(scratch))
-        save_file(data, runs.folder / "data.safetensors")
+        save_file(data | labels, runs.folder / "data.safetensors")
         lines = check_bits(runs, "--dropout", "0")
         shares = [
             compare_curve(np.array([line[what] for line in lines]), expected[what], expected[f"{what}.gap"], what)
