@@ -32,9 +32,9 @@ int64_t Batcher::pagesFor(const StepModel &model, const GenerationConfig &config
 }
 
 Batcher::Batcher(StepModel &model, LogitsProcessors &processors, const Stopping &stopping,
-                 BatchLimits limits, Events events)
+                 BatchLimits limits, PageCache cache, Events events)
     : model(model), processors(processors), stopping(stopping), limits(limits),
-      events(std::move(events)), cache(model.makeCache(limits.pages)) {}
+      events(std::move(events)), cache(std::move(cache)) {}
 
 int64_t Batcher::add(Prompt prompt) {
   int64_t number = numRequests;

@@ -1,6 +1,6 @@
 //===- Batcher.h - many requests, one batch ---------------------*- C++ -*-===//
 //
-//   Batcher batcher(model, processors, stopping, {.pages = 64}, events);
+//   Batcher batcher(model, processors, stopping, {.pages = 64}, model.makeCache(64), events);
 //   batcher.add(prompt); // at any time
 //   while (batcher.step()) {
 //   }
@@ -40,9 +40,10 @@ public:
     std::function<void(int64_t request, std::vector<Hypothesis>)> done = {};
   };
 
-  /// What is given by reference must outlive the object.
+  /// What is given by reference must outlive the object. `cache` has `limits.pages` free pages, or
+  /// more.
   Batcher(StepModel &model, LogitsProcessors &processors, const Stopping &stopping,
-          BatchLimits limits, Events events);
+          BatchLimits limits, PageCache cache, Events events);
 
   /// The pages that a request may need. Throws Error when it has no token, or it or its source
   /// needs more positions than the model has.
@@ -54,6 +55,9 @@ public:
 
   /// Goes on by a call of the model; false, and nothing is done, when there are no requests left.
   bool step();
+
+  /// The pages for another batcher: all are free again when no requests are left.
+  PageCache releaseCache() && { return std::move(cache); }
 
 private:
   struct Request {

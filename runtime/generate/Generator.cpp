@@ -31,8 +31,9 @@ int64_t Generator::pagesFor(std::span<const Prompt> prompts) const {
   std::vector<int64_t> needs;
   for (size_t i = 0; i < prompts.size(); ++i)
     needs.push_back(Batcher::pagesFor(model, config, prompts[i], int64_t(i)));
-  auto free = int64_t(std::min<uint64_t>(availableMemory() / uint64_t(model.pageBytes()),
-                                         uint64_t(std::numeric_limits<int64_t>::max())));
+  uint64_t available = availableMemory() / uint64_t(model.pageBytes());
+  auto free = int64_t(std::min<uint64_t>(available, std::numeric_limits<int64_t>::max() / 2));
+  free += kept ? kept->freePages() : 0;
   for (size_t i = 0; i < needs.size(); ++i)
     if (needs[i] > free) {
       double mebibytes = double(model.pageBytes()) / (1 << 20);
@@ -55,11 +56,16 @@ void Generator::generate(std::span<const Prompt> prompts, Batcher::Events events
     return;
   BatchLimits all = limits;
   all.pages = pagesFor(prompts);
-  Batcher batcher(model, processors, stopping, all, std::move(events));
+  if (kept && kept->freePages() < all.pages)
+    kept.reset(); // first give back, so that both are never held
+  PageCache cache = kept ? std::move(*kept) : model.makeCache(all.pages);
+  kept.reset(); // an error leaves pages in use
+  Batcher batcher(model, processors, stopping, all, std::move(cache), std::move(events));
   for (const Prompt &prompt : prompts)
     batcher.add(prompt);
   while (batcher.step()) {
   }
+  kept = std::move(batcher).releaseCache();
 }
 
 std::vector<std::vector<Hypothesis>> Generator::generate(std::span<const Prompt> prompts) {

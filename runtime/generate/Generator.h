@@ -9,6 +9,7 @@
 
 #include "runtime/generate/Batcher.h"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,8 @@ public:
 
   /// Tells of each prompt its tokens as they come and its num_return_sequences sequences when they
   /// are done; a request is a prompt by its place. Throws Error that names the prompt, first of all
-  /// when there is not enough memory for it.
+  /// when there is not enough memory for it. The memory of keys and values is kept for the next
+  /// call.
   void generate(std::span<const Prompt> prompts, Batcher::Events events);
 
   /// The same at the end.
@@ -51,6 +53,7 @@ private:
   LogitsProcessors processors;
   Stopping stopping;
   BatchLimits limits;
+  std::optional<PageCache> kept; // all of its pages are free
 };
 
 } // namespace transformer::runtime

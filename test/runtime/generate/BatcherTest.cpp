@@ -90,6 +90,7 @@ protected:
     LogitsProcessors processors(config, vocabulary);
     std::vector<Sequences> results(prompts.size());
     Batcher batcher(model, processors, Stopping(config), limits,
+                    model.makeCache(limits.pages),
                     {.done = [&](int64_t request, const std::vector<Hypothesis> &found) {
                       for (const Hypothesis &one : found)
                         results[size_t(request)].push_back(one.tokens);
@@ -98,6 +99,7 @@ protected:
       batcher.add(one);
     while (batcher.step()) {
     }
+    EXPECT_EQ(std::move(batcher).releaseCache().freePages(), limits.pages);
     return results;
   }
 
@@ -150,7 +152,7 @@ TEST_F(BatcherTest, LongPromptsAreReadInParts) {
 TEST_F(BatcherTest, AShortRequestDoesNotWaitForALongPrompt) {
   LogitsProcessors processors(config(), vocabulary);
   std::vector<int64_t> first(2, -1);
-  Batcher batcher(model, processors, Stopping(processors.config()), {16, 8, 100},
+  Batcher batcher(model, processors, Stopping(processors.config()), {16, 8, 100}, model.makeCache(100),
                   {.token = [&](int64_t request, int64_t, int64_t) {
                     if (first[size_t(request)] < 0)
                       first[size_t(request)] = int64_t(calls.size());
@@ -182,7 +184,7 @@ TEST_F(BatcherTest, RoomIsUsedAtOnce) {
 TEST_F(BatcherTest, WhatCanNeverBeTaken) {
   GenerationConfig some = config();
   LogitsProcessors processors(some, vocabulary);
-  Batcher batcher(model, processors, Stopping(some), {16, 512, 8}, {});
+  Batcher batcher(model, processors, Stopping(some), {16, 512, 8}, model.makeCache(8), {});
   batcher.add(prompt(4, 0));
   EXPECT_EQ(errorOf([&] { batcher.add(prompt(5, 0)); }),
             "prompt 2: its keys and values need 9 pages, expected at most 8");
