@@ -18,6 +18,7 @@ void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef a
   manager.addPass(createSetTarget({arch.str()}));
   manager.addPass(createEstimateSquares());
   manager.addPass(createConvertElementwiseToLinalgPass());
+  manager.addPass(createFuseElementwise()); // and a destination that is not a weight
   manager.addPass(createPackLinear());
   addPreparePasses(manager);
 }
