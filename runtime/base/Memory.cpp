@@ -103,7 +103,7 @@ AlignedBuffer::~AlignedBuffer() {
 void *Arena::reserve(size_t size) {
   if (size > buffer.size() || !buffer.data()) {
     buffer = AlignedBuffer(); // first give back, so that both are never held
-    buffer = AlignedBuffer(alignUp(size, hugePage));
+    buffer = AlignedBuffer(size);
   }
   return buffer.data();
 }
