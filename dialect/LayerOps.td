@@ -11,7 +11,12 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_LinearOp : Transformer_Op<"linear", [Pure, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>,
+/// RowWise.h.
+def Transformer_RowWise : NativeOpTrait<"RowWise"> {
+  let cppNamespace = "::mlir::transformer";
+}
+
+def Transformer_LinearOp : Transformer_Op<"linear", [Pure, Transformer_RowWise, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>,
     DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "matrix product with a weight, plus bias";
   let description = [{
@@ -37,7 +42,7 @@ def Transformer_LinearOp : Transformer_Op<"linear", [Pure, DeclareOpInterfaceMet
   let hasVerifier = 1;
 }
 
-def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_CostOpInterface, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
+def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_RowWise, Transformer_CostOpInterface, DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "splits rows by columns";
   let description = [{
     The results are consecutive column ranges of x: of a merged Q/K/V
@@ -58,7 +63,7 @@ def Transformer_SplitOp : Transformer_Op<"split", [Pure, Transformer_CostOpInter
   let hasCanonicalizeMethod = 1; // one result is x
 }
 
-def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, Transformer_CostOpInterface,
+def Transformer_LayerNormOp : Transformer_Op<"layer_norm", [Pure, Transformer_RowWise, Transformer_CostOpInterface,
     DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "layer normalisation";
   let description = [{
@@ -105,7 +110,7 @@ def Transformer_ResidualLayerNormOp : Transformer_Op<"residual_layer_norm", [Pur
   let hasCanonicalizeMethod = 1; // drops a sum that nobody reads
 }
 
-def Transformer_RmsNormOp : Transformer_Op<"rms_norm", [Pure, Transformer_CostOpInterface,
+def Transformer_RmsNormOp : Transformer_Op<"rms_norm", [Pure, Transformer_RowWise, Transformer_CostOpInterface,
     DeclareOpInterfaceMethods<Transformer_DifferentiateOpInterface>]> {
   let summary = "division by the root mean square";
   let description = [{

@@ -136,4 +136,24 @@ def Transformer_LastTokenOp : Transformer_Op<"last_token",
   let hasVerifier = 1;
 }
 
+def Transformer_ClearEmptyOp : Transformer_Op<"clear_empty",
+    [Pure, Transformer_CostOpInterface, AllTypesMatch<["x", "result"]>]> {
+  let summary = "zeros for sequences without tokens";
+  let description = [{
+    `result[b, :] = x[b, :]`, zeros where sequence b is empty: what is left of
+    `first_token` or `last_token` where the row was chosen earlier and layers
+    have made something of the zeros (`transformer-choose-tokens-early`).
+
+    Shapes: x `[B, W]`, a row for each of B sequences, result `[B, W]`.
+    Error: another width.
+
+    ```mlir
+    %y = transformer.clear_empty %x, %seq : tensor<?x768xf32>
+    ```
+  }];
+  let arguments = (ins Transformer_Rows:$x, Transformer_Sequences:$sequences);
+  let results = (outs Transformer_Rows:$result);
+  let assemblyFormat = "$x `,` $sequences attr-dict `:` type($x)";
+}
+
 #endif // DIALECT_SEQUENCEOPS_TD

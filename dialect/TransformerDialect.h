@@ -4,6 +4,7 @@
 
 #include "dialect/CostInterface.h"
 #include "dialect/DifferentiateInterface.h"
+#include "dialect/RowWise.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -61,6 +61,33 @@ def IsolateEntriesPass : Pass<"transformer-isolate-entries", "::mlir::ModuleOp">
   }];
 }
 
+def ChooseTokensEarlyPass : Pass<"transformer-choose-tokens-early", "::mlir::ModuleOp"> {
+  let summary = "compute only the rows that are read at the end";
+  let description = [{
+    Where of all rows only the first or the last of each sequence is read (the
+    logits of a step, a classification head), `first_token` and `last_token` move
+    in front of the row-wise ops whose results nobody else reads, through the call
+    that makes them into a copy of the layer: of a decoder's last layer all tokens
+    give keys and values, one a sequence goes through what is behind attention.
+
+    A row's bits do not depend on the others, so none changes; zeros for empty
+    sequences are made again at the end (`clear_empty`).
+
+    Left alone: rows that something else reads; layers that do not know the
+    sequences, or in which no linear layer would have fewer rows.
+
+    Example:
+    ```mlir
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    %z = transformer.last_token %y, %seq : tensor<?x16xf32> -> tensor<?x16xf32>
+    // becomes
+    %c = transformer.last_token %x, %seq : tensor<?x8xf32> -> tensor<?x8xf32>
+    %y = transformer.linear %c, %w out_in : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+    %z = transformer.clear_empty %y, %seq : tensor<?x16xf32>
+    ```
+  }];
+}
+
 def DeduplicateLayersPass : Pass<"transformer-deduplicate-layers", "::mlir::ModuleOp"> {
   let summary = "compile identical layers once";
   let description = [{

@@ -91,6 +91,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   }
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  if (!purpose.trains())
+    manager.addPass(createChooseTokensEarlyPass());
   manager.addPass(createDeduplicateLayersPass());
   if (purpose.trains())
     addTraining(manager, purpose);

@@ -49,7 +49,8 @@ private:
   };
   using Origins = DenseMap<Value, Origin>;
 
-  void walk(func::FuncOp function, Origins &origins) {
+  /// Returns the origins of the function's results.
+  SmallVector<Origin> walk(func::FuncOp function, Origins &origins) {
     for (Operation &op : function.front()) {
       if (auto costs = dyn_cast<CostOpInterface>(op))
         count(costs, origins);
@@ -60,12 +61,16 @@ private:
           for (auto [argument, operand] : llvm::zip(callee.getArguments(), call.getOperands()))
             if (Origin origin = origins.lookup(operand))
               inner[argument] = origin;
-          walk(callee, inner);
+          for (auto [result, origin] : llvm::zip(call.getResults(), walk(callee, inner)))
+            origins[result] = origin;
+          continue;
         }
       if (Origin origin = originOf(op, origins))
         for (Value result : op.getResults())
           origins[result] = origin;
     }
+    return llvm::map_to_vector(function.front().getTerminator()->getOperands(),
+                               [&](Value result) { return origins.lookup(result); });
   }
 
   /// What the rows of the op's results are.

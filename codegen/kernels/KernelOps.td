@@ -131,8 +131,8 @@ def Kernel_UnpackTokensOp : Kernel_Op<"unpack_tokens"> {
 
 def Kernel_FirstTokenOp : Kernel_Op<"first_token"> {
   let summary = "the first row of every sequence, zeros for an empty one";
-  let description = [{ins: x `[T, W]` f32, cu `[B + 1]` index; outs: `[B, W]`. With `last` the last row.}];
-  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs, UnitAttr:$last);
+  let description = [{ins: x `[T, W]` f32, cu `[B + 1]` index; outs: `[B, W]`. With `last` the last row, with `chosen` row b of x `[B, W]`.}];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$cu, Variadic<Kernel_Buffer>:$outs, UnitAttr:$last, UnitAttr:$chosen);
   let assemblyFormat = "`ins` `(` $x `,` $cu `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 

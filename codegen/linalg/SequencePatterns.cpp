@@ -104,7 +104,7 @@ struct ConvertUnpackTokens : OpConversionPattern<UnpackTokensOp> {
   }
 };
 
-/// first_token and last_token.
+/// first_token, last_token and clear_empty.
 template <typename OpTy> struct ConvertOneToken : OpConversionPattern<OpTy> {
   using OpConversionPattern<OpTy>::OpConversionPattern;
   LogicalResult
@@ -117,10 +117,10 @@ template <typename OpTy> struct ConvertOneToken : OpConversionPattern<OpTy> {
         RankedTensorType::get({ShapedType::kDynamic, type.getDimSize(1)}, type.getElementType());
     Value out =
         tensor::EmptyOp::create(rewriter, loc, rows, ValueRange{batchOf(rewriter, loc, of.cu)});
-    Value y =
-        kernel::FirstTokenOp::create(rewriter, loc, TypeRange{rows}, adaptor.getX().front(), of.cu,
-                                     ValueRange{out}, std::is_same_v<OpTy, LastTokenOp>)
-            .getResult(0);
+    Value y = kernel::FirstTokenOp::create(
+                  rewriter, loc, TypeRange{rows}, adaptor.getX().front(), of.cu, ValueRange{out},
+                  std::is_same_v<OpTy, LastTokenOp>, std::is_same_v<OpTy, ClearEmptyOp>)
+                  .getResult(0);
     rewriter.replaceOp(op, rewriter.createOrFold<tensor::CastOp>(loc, type, y));
     return success();
   }
@@ -131,6 +131,6 @@ template <typename OpTy> struct ConvertOneToken : OpConversionPattern<OpTy> {
 void mlir::transformer::populateSequencePatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
   patterns.add<ConvertPackTokens, ConvertUniformSequences, ConvertTokenColumns, ConvertUnpackTokens,
-               ConvertOneToken<FirstTokenOp>, ConvertOneToken<LastTokenOp>>(converter,
-                                                                            patterns.getContext());
+               ConvertOneToken<FirstTokenOp>, ConvertOneToken<LastTokenOp>,
+               ConvertOneToken<ClearEmptyOp>>(converter, patterns.getContext());
 }

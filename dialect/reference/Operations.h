@@ -28,6 +28,7 @@ LogicalResult evaluate(PackTokensOp op, Frame &frame);
 LogicalResult evaluate(UnpackTokensOp op, Frame &frame);
 LogicalResult evaluate(FirstTokenOp op, Frame &frame);
 LogicalResult evaluate(LastTokenOp op, Frame &frame);
+LogicalResult evaluate(ClearEmptyOp op, Frame &frame);
 LogicalResult evaluate(UniformSequencesOp op, Frame &frame);
 LogicalResult evaluate(TokenColumnsOp op, Frame &frame);
 

@@ -104,3 +104,17 @@ LogicalResult reference::evaluate(FirstTokenOp op, Frame &frame) {
 LogicalResult reference::evaluate(LastTokenOp op, Frame &frame) {
   return pickToken(op, frame, /*last=*/true);
 }
+
+LogicalResult reference::evaluate(ClearEmptyOp op, Frame &frame) {
+  const Tensor &x = frame.tensor(op.getX());
+  const Sequences &sequences = frame.sequences(op.getSequences());
+  if (x.shape[0] != sequences.batch)
+    return op.emitError() << "x has " << x.shape[0] << " rows, expected one for each of "
+                          << sequences.batch << " sequences";
+  Tensor result = Tensor::zeros(x.shape);
+  for (int64_t b = 0; b < sequences.batch; ++b)
+    if (sequences.offsets[b] < sequences.offsets[b + 1])
+      std::copy_n(x.row(b), x.shape[1], result.row(b));
+  frame.set(op.getResult(), std::move(result));
+  return success();
+}

@@ -91,23 +91,23 @@ void transformer::emitNest(Emit &b, kernel::FirstTokenOp op) {
   Value x = op.getX(), cu = op.getCu(), result = op.getOuts()[0];
   int64_t width = rowWidth(x), size = Emit::itemsPerTask(width);
   Value batch = b.dim(result, 0);
-  b.parallel(rowWork(op.getLast() ? "last_token" : "first_token", "sequences", width, 2), batch,
-             b.ceilDiv(batch, size), [&](Value task) {
-               auto [lower, upper] = taskRange(b, task, size, batch);
-               b.forEach(lower, upper, 1, [&](Value row) {
-                 Value first = b.load(cu, row), end = b.load(cu, b.add(row, 1));
-                 auto copy = [&] {
-                   Value token = op.getLast() ? b.sub(end, b.index(1)) : first;
-                   copyRow(b, width, x, token, result, row);
-                   return Values();
-                 };
-                 auto clear = [&] {
-                   zeroRow(b, width, result, row);
-                   return Values();
-                 };
-                 b.ifElse(b.lt(first, end), TypeRange(), copy, clear);
-               });
-             });
+  StringRef name = op.getChosen() ? "clear_empty" : op.getLast() ? "last_token" : "first_token";
+  b.parallel(rowWork(name, "sequences", width, 2), batch, b.ceilDiv(batch, size), [&](Value task) {
+    auto [lower, upper] = taskRange(b, task, size, batch);
+    b.forEach(lower, upper, 1, [&](Value row) {
+      Value first = b.load(cu, row), end = b.load(cu, b.add(row, 1));
+      auto copy = [&] {
+        Value token = op.getChosen() ? row : op.getLast() ? b.sub(end, b.index(1)) : first;
+        copyRow(b, width, x, token, result, row);
+        return Values();
+      };
+      auto clear = [&] {
+        zeroRow(b, width, result, row);
+        return Values();
+      };
+      b.ifElse(b.lt(first, end), TypeRange(), copy, clear);
+    });
+  });
 }
 
 void transformer::emitNest(Emit &b, kernel::TokenGradientOp op) {

@@ -88,7 +88,7 @@ void transformer::simt::emitKernel(Loops &b, kernel::FirstTokenOp op) {
     b.store(b.scalar(0), result, at);
     Value first = b.load(cu, at[0]), end = b.load(cu, b.add(at[0], 1));
     b.ifThen(b.less(first, end), [&] {
-      Value token = op.getLast() ? b.sub(end, b.index(1)) : first;
+      Value token = op.getChosen() ? at[0] : op.getLast() ? b.sub(end, b.index(1)) : first;
       b.store(b.load(x, {token, at[1]}), result, at);
     });
   });

@@ -89,8 +89,7 @@ protected:
                              BatchLimits limits) {
     LogitsProcessors processors(config, vocabulary);
     std::vector<Sequences> results(prompts.size());
-    Batcher batcher(model, processors, Stopping(config), limits,
-                    model.makeCache(limits.pages),
+    Batcher batcher(model, processors, Stopping(config), limits, model.makeCache(limits.pages),
                     {.done = [&](int64_t request, const std::vector<Hypothesis> &found) {
                       for (const Hypothesis &one : found)
                         results[size_t(request)].push_back(one.tokens);
@@ -152,8 +151,8 @@ TEST_F(BatcherTest, LongPromptsAreReadInParts) {
 TEST_F(BatcherTest, AShortRequestDoesNotWaitForALongPrompt) {
   LogitsProcessors processors(config(), vocabulary);
   std::vector<int64_t> first(2, -1);
-  Batcher batcher(model, processors, Stopping(processors.config()), {16, 8, 100}, model.makeCache(100),
-                  {.token = [&](int64_t request, int64_t, int64_t) {
+  Batcher batcher(model, processors, Stopping(processors.config()), {16, 8, 100},
+                  model.makeCache(100), {.token = [&](int64_t request, int64_t, int64_t) {
                     if (first[size_t(request)] < 0)
                       first[size_t(request)] = int64_t(calls.size());
                   }});
