@@ -9,3 +9,9 @@ using namespace mlir::transformer;
 
 #define GET_OP_CLASSES
 #include "dialect/QuantizeOps.cpp.inc"
+
+LogicalResult QuantizeRowsOp::verify() {
+  if (getFormat() == WeightFormat::Int4)
+    return emitOpError("expected bf16 or int8, found int4");
+  return success();
+}

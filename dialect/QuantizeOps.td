@@ -44,28 +44,33 @@ def Transformer_QuantizeWeightOp : Transformer_Op<"quantize_weight", [Pure, Tran
 
 def Transformer_QuantizeRowsOp : Transformer_Op<"quantize_rows", [Pure, Transformer_CostOpInterface,
     AllTypesMatch<["x", "result"]>]> {
-  let summary = "rows rounded to integers of 8 bits, a scale for each 32 features";
+  let summary = "rows rounded to what a narrow format holds";
   let description = [{
-    The values, in f32, that a linear layer multiplies when it reads its rows as
-    integers. Each row and 32 features of it (the last group may be shorter) by
-    themselves, in float32 arithmetic, with `m = max abs(x)` over the group:
+    The values, in f32, that a product multiplies when it reads its rows in
+    `format`, in float32 arithmetic:
 
-    `s = m / 127`, `q = round(x (127 / m))`, value `s q`.
+    | `format` | of | value |
+    |---|---|---|
+    | `bf16` | each number | x to bfloat16, to nearest, ties to even |
+    | `int8` | each row and 32 features of it (the last group may be shorter), `m = max abs(x)` over the group | `s q`, `s = m / 127`, `q = round(x (127 / m))` |
 
     `round` is to nearest, ties to even; where `127 / m` is not finite, m being 0 or
-    nearly, q is 0. A group with a NaN or an infinity is NaN.
+    nearly, q is 0. A group of int8 with a NaN or an infinity is NaN; of bf16 NaN
+    and infinities stay, and a target may take numbers below 2^-126 for zeros.
 
-    Shapes: x and result `[T, K]`.
+    Shapes: x and result `[T, K]`. Error: int4, of which there are no rows.
 
     ```mlir
-    %q = transformer.quantize_rows %x : tensor<?x768xf32>
+    %q = transformer.quantize_rows int8 %x : tensor<?x768xf32>
     ```
-    Source: ggml's q8_0 with a float32 scale; dynamic quantisation of activations
-    (Dettmers et al. 2022, section 2.1), per group instead of per row.
+    Source: bf16 as in mixed precision (Kalamkar et al. 2019); int8 is ggml's q8_0
+    with a float32 scale, dynamic quantisation of activations (Dettmers et al. 2022,
+    section 2.1), per group instead of per row.
   }];
-  let arguments = (ins Transformer_Rows:$x);
+  let arguments = (ins Transformer_Rows:$x, Transformer_WeightFormatAttr:$format);
   let results = (outs Transformer_Rows:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+  let assemblyFormat = "$format $x attr-dict `:` type($x)";
 }
 
 #endif // DIALECT_QUANTIZEOPS_TD

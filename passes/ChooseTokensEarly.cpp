@@ -35,13 +35,13 @@ SetVector<Operation *> opsReadBy(Operation *choice) {
   return found;
 }
 
-struct ChooseTokensEarly
-    : transformer::impl::ChooseTokensEarlyPassBase<ChooseTokensEarly> {
+struct ChooseTokensEarly : transformer::impl::ChooseTokensEarlyPassBase<ChooseTokensEarly> {
   void runOnOperation() override {
     symbols.emplace(getOperation());
     SmallVector<Operation *> choices;
     getOperation().walk([&](Operation *op) {
-      if (isa<FirstTokenOp, LastTokenOp>(op) && op->getResult(0).getType() == op->getOperand(0).getType())
+      if (isa<FirstTokenOp, LastTokenOp>(op) &&
+          op->getResult(0).getType() == op->getOperand(0).getType())
         choices.push_back(op);
     });
     for (Operation *choice : choices)
@@ -65,8 +65,7 @@ private:
     if (!ops.empty()) {
       OpBuilder builder(choice);
       Value rows = choice->getOperand(0);
-      Value cleared =
-          ClearEmptyOp::create(builder, choice->getLoc(), rows, choice->getOperand(1));
+      Value cleared = ClearEmptyOp::create(builder, choice->getLoc(), rows, choice->getOperand(1));
       choice->getResult(0).replaceAllUsesWith(cleared);
       choice->erase();
     } else {

@@ -291,7 +291,8 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
 
     With `activations=int8` the rows of a linear whose weight is in `int8` or `int4`,
     by this pass or before, go through `quantize_rows`: one that several linears
-    share once.
+    share once. With `activations=bf16` so do those of a linear whose weight is in
+    `bf16`, and both operands of every `linear_weight_gradient`.
 
     Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged
     weights are rounded as each of them would be.
@@ -305,7 +306,7 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     ```
   }];
   let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, int8 or int4">,
-                 Option<"activations", "activations", "std::string", "\"f32\"", "f32 or, with int8 or int4, int8">];
+                 Option<"activations", "activations", "std::string", "\"f32\"", "f32; bf16 with bf16, int8 with int8 or int4">];
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 

@@ -18,8 +18,12 @@ llvm::Error transformer::LinearDtypes::check() const {
   if (areRounded() && !symbolizeWeightFormat(weights))
     return llvm::createStringError("--weights-dtype " + weights +
                                    ": expected f32, bf16, int8 or int4");
-  if (activations != "f32" && activations != "int8")
-    return llvm::createStringError("--activations-dtype " + activations + ": expected f32 or int8");
+  if (activations != "f32" && activations != "bf16" && activations != "int8")
+    return llvm::createStringError("--activations-dtype " + activations +
+                                   ": expected f32, bf16 or int8");
+  if (activations == "bf16" && weights != "bf16")
+    return llvm::createStringError(
+        "--activations-dtype bf16: expected --weights-dtype bf16, found " + weights);
   if (activations == "int8" && weights != "int8" && weights != "int4")
     return llvm::createStringError(
         "--activations-dtype int8: expected --weights-dtype int8 or int4, found " + weights);
@@ -48,6 +52,11 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--optimizer goes with --mode train");
   if (!trains() && accumulate)
     return llvm::createStringError("--accumulate goes with --mode train");
+  if (mixedPrecision != "no" && mixedPrecision != "bf16")
+    return llvm::createStringError("--mixed-precision " + mixedPrecision + ": expected no or bf16");
+  if (!trains() && mixedPrecision != "no")
+    return llvm::createStringError("--mixed-precision goes with --mode train; expected "
+                                   "--weights-dtype and --activations-dtype without it");
   return llvm::Error::success();
 }
 
@@ -100,9 +109,10 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
     manager.addNestedPass<func::FuncOp>(createMergeQkvPass());
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
-  if (dtypes.areRounded())
+  LinearDtypes rounded = purpose.mixedPrecision == "bf16" ? LinearDtypes{"bf16", "bf16"} : dtypes;
+  if (rounded.areRounded())
     manager.addNestedPass<func::FuncOp>(
-        createQuantizeWeightsPass({dtypes.weights, dtypes.activations}));
+        createQuantizeWeightsPass({rounded.weights, rounded.activations}));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

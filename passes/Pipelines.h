@@ -18,7 +18,7 @@ namespace mlir::transformer {
 /// The numbers that linear layers multiply, by the names of the command line; f32: as they are.
 struct LinearDtypes {
   std::string weights = "f32";     // bf16, int8, int4
-  std::string activations = "f32"; // int8, with weights of int8 or int4
+  std::string activations = "f32"; // bf16 with weights of bf16, int8 with int8 or int4
 
   bool areRounded() const { return weights != "f32"; }
   /// Names the option, what was expected and what was found.
@@ -28,11 +28,12 @@ struct LinearDtypes {
 /// What a program is for, by the names of the command line.
 struct Purpose {
   std::string mode = "inference";
-  std::string recompute = "none";  // of the forward, in training: one of recomputeNames
-  std::string dropout;             // a rate, in training; empty: those of the definition
-  std::vector<std::string> frozen; // globs of parameters that are not trained
-  std::string optimizer = "adamw"; // in training: one of optimizerNames
-  bool accumulate = false;         // in training: a step may be divided
+  std::string recompute = "none";    // of the forward, in training: one of recomputeNames
+  std::string dropout;               // a rate, in training; empty: those of the definition
+  std::vector<std::string> frozen;   // globs of parameters that are not trained
+  std::string optimizer = "adamw";   // in training: one of optimizerNames
+  bool accumulate = false;           // in training: a step may be divided
+  std::string mixedPrecision = "no"; // or bf16, in training: what products multiply
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.

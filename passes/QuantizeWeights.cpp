@@ -1,4 +1,5 @@
 //===- QuantizeWeights.cpp - linear layers on numbers of narrow formats ---===//
+#include "dialect/GradientOps.h"
 #include "dialect/QuantizeOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
@@ -24,10 +25,14 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
                                "\": expected f32, bf16, int8 or int4");
       return signalPassFailure();
     }
-    if (activations != "f32" && activations != "int8") {
-      getOperation().emitError("activations \"" + activations.getValue() +
-                               "\": expected f32 or int8");
-      return signalPassFailure();
+    std::optional<WeightFormat> rows;
+    if (activations != "f32") {
+      rows = symbolizeWeightFormat(activations.getValue());
+      if (!rows || rows == WeightFormat::Int4) {
+        getOperation().emitError("activations \"" + activations.getValue() +
+                                 "\": expected f32, bf16 or int8");
+        return signalPassFailure();
+      }
     }
     getOperation().walk([&](LinearOp op) {
       Value weight = op.getWeight();
@@ -36,27 +41,34 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
         weight = QuantizeWeightOp::create(b, op.getLoc(), weight, *found, op.getLayout());
         op.getWeightMutable().assign(weight);
       }
-      if (activations == "int8" &&
-          weight.getDefiningOp<QuantizeWeightOp>().getFormat() != WeightFormat::Bf16)
-        quantizeRows(op);
+      WeightFormat format = weight.getDefiningOp<QuantizeWeightOp>().getFormat();
+      if (rows && (rows == WeightFormat::Bf16) == (format == WeightFormat::Bf16))
+        quantizeRows(op.getXMutable(), *rows);
     });
+    if (rows == WeightFormat::Bf16)
+      getOperation().walk([&](LinearWeightGradientOp op) {
+        quantizeRows(op.getXMutable(), *rows);
+        quantizeRows(op.getDyMutable(), *rows);
+      });
   }
 
 private:
   /// Once for all that read these rows: where they are made.
-  static void quantizeRows(LinearOp op) {
-    Value x = op.getX();
+  static void quantizeRows(OpOperand &operand, WeightFormat format) {
+    Value x = operand.get();
     if (x.getDefiningOp<QuantizeRowsOp>())
       return;
-    OpBuilder b(op);
+    Operation *reader = operand.getOwner();
+    OpBuilder b(reader);
     b.setInsertionPointAfterValue(x);
     QuantizeRowsOp rounded;
     for (Operation *user : x.getUsers())
-      if (auto other = dyn_cast<QuantizeRowsOp>(user); other && other->getBlock() == b.getBlock())
+      if (auto other = dyn_cast<QuantizeRowsOp>(user);
+          other && other.getFormat() == format && other->getBlock() == b.getBlock())
         rounded = other;
     if (!rounded)
-      rounded = QuantizeRowsOp::create(b, op.getLoc(), x);
-    op.getXMutable().assign(rounded);
+      rounded = QuantizeRowsOp::create(b, reader->getLoc(), x, format);
+    operand.set(rounded);
   }
 };
 

@@ -67,6 +67,12 @@ static cl::opt<std::string> optimizer(
     cl::desc("With --mode train, what makes steps of gradients: adamw, sgd (with momentum) "
              "or adafactor (keeps sums of rows and columns alone: less memory)"),
     cl::init("adamw"), cl::cat(category));
+static cl::opt<std::string> precision(
+    "mixed-precision",
+    cl::desc("With --mode train, what the products of linear layers and of their gradients "
+             "multiply: no (float32) or bf16 (rounded to bfloat16, summed in float32; weights, "
+             "gradients and all else stay float32), for CPUs with AVX-512 BF16"),
+    cl::init("no"), cl::cat(category));
 static cl::opt<std::string>
     dtype("weights-dtype",
           cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
@@ -76,8 +82,9 @@ static cl::opt<std::string>
 static cl::opt<std::string> activations(
     "activations-dtype",
     cl::desc(
-        "How linear layers with weights of int8 or int4 read their rows: f32, or int8 (integers "
-        "with a scale for each 32 features of a row, multiplied as such: faster, less exact)"),
+        "How linear layers read their rows: f32; with weights of int8 or int4 also int8 (integers "
+        "with a scale for each 32 features of a row), with weights of bf16 also bf16 (on CPUs "
+        "with AVX-512 BF16), multiplied as such: faster, less exact"),
     cl::init("f32"), cl::cat(category));
 static cl::opt<std::string> emit("emit", cl::desc(emitHelp), cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",
@@ -106,7 +113,7 @@ int main(int argc, char **argv) {
                          output,
                          target,
                          arch,
-                         {mode, recompute, dropout, freeze, optimizer, accumulate},
+                         {mode, recompute, dropout, freeze, optimizer, accumulate, precision},
                          std::nullopt,
                          {dtype, activations},
                          emit,

@@ -77,7 +77,10 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     32, whose sums are multiplied by their scale, with x from `int4_rows`. Where x comes
     from `transformer.quantize_rows` as well, both stay integers (`int8-integer`,
     `int4-integer`): a step is a group of 32 of `dot_bytes`, with x from `integer_rows`.
-    Fails if something else reads a rounded weight or rounded rows.
+    Rows and a weight of bfloat16 (`bf16-pairs`) stay such in pairs of `dot_bfloat16`, with
+    x from `bfloat16_rows`; a product over the tokens of two such rows likewise. Fails if
+    something else reads a rounded weight or rounded rows, or the target has no
+    instruction for pairs.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::cpu::CpuDialect"];
@@ -146,7 +149,8 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::func::FuncOp">
   let description = [{
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
     loop-carried value of its own, and a loop over single k is unrolled.
-    Permuted transfers become plain ones, and `dot_bytes` the target's instructions.
+    Permuted transfers become plain ones, `dot_bytes` and `dot_bfloat16` the target's
+    instructions.
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect",
                            "::mlir::LLVM::LLVMDialect"];

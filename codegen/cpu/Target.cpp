@@ -118,6 +118,12 @@ cpu::TargetAttr cpu::TargetAttr::of(Operation *op) {
   return target;
 }
 
+bool cpu::TargetAttr::has(StringRef feature) const {
+  llvm::SmallVector<StringRef> all;
+  getFeatures().split(all, ',');
+  return llvm::is_contained(all, ("+" + feature).str());
+}
+
 llvm::Expected<cpu::TargetAttr> mlir::transformer::cpuTarget(MLIRContext *context, StringRef name) {
   llvm::Triple host(llvm::sys::getDefaultTargetTriple());
   llvm::SmallVector<StringRef> words;

@@ -102,6 +102,16 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   return llvm::Error::success();
 }
 
+/// Whether the CPU multiplies the numbers that are asked for.
+llvm::Error checkNumbers(const CompileOptions &options, cpu::TargetAttr target) {
+  bool mixed = options.purpose.mixedPrecision == "bf16";
+  if ((!mixed && options.dtypes.activations != "bf16") || target.multipliesBfloat16())
+    return llvm::Error::success();
+  return createStringError((mixed ? "--mixed-precision" : "--activations-dtype") +
+                           StringRef(" bf16: ") + options.arch +
+                           " has no products of bfloat16 (expected the CPU feature avx512bf16)");
+}
+
 /// Collects diagnostics as text, to report them as one error.
 class DiagnosticText {
 public:
@@ -370,6 +380,8 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
     if (!found)
       return found.takeError();
     target = *found;
+    if (llvm::Error error = checkNumbers(options, target))
+      return error;
   }
   std::unique_ptr<llvm::MemoryBuffer> weights;
   if (options.embedWeights) {

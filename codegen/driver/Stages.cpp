@@ -102,6 +102,8 @@ struct PipelineOptions : PassPipelineOptions<PipelineOptions> {
                                  llvm::cl::desc("as --freeze of transformer-compile")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
                                 llvm::cl::desc("as --optimizer of transformer-compile")};
+  Option<std::string> mixedPrecision{*this, "mixed-precision", llvm::cl::init("no"),
+                                     llvm::cl::desc("as --mixed-precision of transformer-compile")};
 };
 
 void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> stages,
@@ -121,7 +123,9 @@ void registerPipeline(StringRef name, StringRef description, ArrayRef<Stage> sta
                       options.recompute,
                       options.dropout,
                       {options.freeze.begin(), options.freeze.end()},
-                      options.optimizer}});
+                      options.optimizer,
+                      /*accumulate=*/false,
+                      options.mixedPrecision}});
       });
 }
 

@@ -88,8 +88,8 @@ Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormA
 Tensor rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm);
 /// What `format` holds of a weight; the definition that every target keeps to.
 Tensor quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout);
-/// `[T, K]`, each row in integers of 8 bits; the definition that every target keeps to.
-Tensor quantizeRows(const Tensor &x);
+/// `[T, K]` in bf16 or int8; the definition that every target keeps to.
+Tensor quantizeRows(const Tensor &x, WeightFormat format);
 double activate(ActivationKind kind, double x);
 Tensor activate(ActivationKind kind, Tensor x);
 LogicalResult evaluate(LinearOp op, Frame &frame);

@@ -22,6 +22,11 @@ float toBf16(float x) {
   return llvm::bit_cast<float>(bits & 0xffff0000);
 }
 
+void roundToBf16(Tensor &tensor) {
+  for (double &value : tensor.reals())
+    value = toBf16(static_cast<float>(value));
+}
+
 /// Of the absolutely largest of `weights`.
 float scaleOf(llvm::ArrayRef<double *> weights, WeightFormat format) {
   float most = 0, least = 0;
@@ -65,8 +70,12 @@ void quantizeGroup(llvm::MutableArrayRef<double> x) {
 
 } // namespace
 
-Tensor reference::quantizeRows(const Tensor &x) {
+Tensor reference::quantizeRows(const Tensor &x, WeightFormat format) {
   Tensor result = x;
+  if (format == WeightFormat::Bf16) {
+    roundToBf16(result);
+    return result;
+  }
   int64_t width = x.shape[1];
   for (int64_t t = 0; t < x.shape[0]; ++t)
     for (int64_t first = 0; first < width; first += weightGroup)
@@ -78,8 +87,7 @@ Tensor reference::quantizeRows(const Tensor &x) {
 Tensor reference::quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout) {
   Tensor result = weight;
   if (format == WeightFormat::Bf16) {
-    for (double &w : result.reals())
-      w = toBf16(static_cast<float>(w));
+    roundToBf16(result);
     return result;
   }
   bool outIn = layout == WeightLayout::OutIn;
@@ -102,6 +110,6 @@ LogicalResult reference::evaluate(QuantizeWeightOp op, Frame &frame) {
 }
 
 LogicalResult reference::evaluate(QuantizeRowsOp op, Frame &frame) {
-  frame.set(op.getResult(), quantizeRows(frame.tensor(op.getX())));
+  frame.set(op.getResult(), quantizeRows(frame.tensor(op.getX()), op.getFormat()));
   return success();
 }

@@ -47,6 +47,11 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     /// module, where there is none.
     static TargetAttr of(::mlir::Operation *op);
 
+    /// Whether `features` has one, as LLVM spells it.
+    bool has(::llvm::StringRef feature) const;
+    /// Whether there are products of bfloat16 that are summed in f32.
+    bool multipliesBfloat16() const { return has("avx512bf16"); }
+
     /// Vectors in a row of the register tile.
     int64_t tileVectors() const { return 2; }
     /// Columns of a panel.

@@ -81,11 +81,14 @@ LogicalResult PackWeightOp::verify() {
   Type element = panels.getElementType();
   if (!element.isF32() && !element.isBF16() && !element.isInteger(8) && !element.isInteger(32))
     return emitOpError() << "expected panels of f32, bf16, i8 or i32, found " << panels;
-  bool isInt4 = holdsInt4(), isWords = element.isInteger(32) && !isInt4;
+  bool isInt4 = holdsInt4(), isPairs = element.isInteger(32) && !getScales();
+  bool isWords = element.isInteger(32) && !isInt4 && !isPairs;
   bool isInt8 = element.isInteger(8) || isWords;
   SmallVector<int64_t> shape = {kAny, *k, kAny};
   int64_t groups = llvm::divideCeil(*k, weightGroup);
-  if (isInt4)
+  if (isPairs)
+    shape = {kAny, int64_t(llvm::divideCeil(*k, 2)), kAny};
+  else if (isInt4)
     shape = {kAny, groups, int4::kWords, kAny};
   else if (isWords)
     shape = {kAny, groups, integers::kWords, kAny};
@@ -119,6 +122,10 @@ LogicalResult WeightGradientOp::verify() {
       failed(verifyBuffer(*this, "c", getOuts()[0], f32(*this), {*rows, *columns})))
     return failure();
   SmallVector<int64_t> widths = {*rows, *columns};
+  if (getOuts()[1].getType() != getOuts()[2].getType() &&
+      cast<ShapedType>(getOuts()[1].getType()).getElementType() !=
+          cast<ShapedType>(getOuts()[2].getType()).getElementType())
+    return emitOpError("expected scratch of one element type");
   for (auto [scratch, width] : llvm::zip_equal(getOuts().drop_front(), widths)) {
     auto type = cast<ShapedType>(scratch.getType());
     if (type.getRank() != 3 || type.isDynamicDim(2) ||
@@ -154,6 +161,16 @@ LogicalResult Int4RowsOp::verify() {
 
 LogicalResult IntegerRowsOp::verify() {
   return verifyGroups(*this, IntegerType::get(getContext(), 32), {integers::kPlaces});
+}
+
+LogicalResult Bfloat16RowsOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  return verifyBuffer(*this, "words", getOuts()[0], IntegerType::get(getContext(), 32),
+                      {kAny, int64_t(llvm::divideCeil(*width, 2))});
 }
 
 LogicalResult EstimatedOp::verify() {

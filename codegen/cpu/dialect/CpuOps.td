@@ -33,6 +33,7 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     |---|---|---|
     | `[P, K, NR]` bf16 | | rounded |
     | `[P, K, NR]` i8 | `[P, 1, NR]` f32, of `weight_scales` | over the scale of its column |
+    | `[P, ceil(K / 2), NR]` i32 | | rounded to bf16: k = 2 s in the lower half of word s, 2 s + 1 in the upper; 0 behind K |
     | `[P, G, 8, NR]` i32, G = ceil(K / 32) | `[P, 1, NR]` f32 | over the scale of its column, plus 128, in bytes: 32 g + 8 w + 2 i in byte i of word 2 w of group g, 32 g + 8 w + 2 i + 1 in that of word 2 w + 1; 0 behind K |
     | `[P, G, 4, NR]` i32 | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
   }];
@@ -50,7 +51,9 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
   let description = [{
     `c[m, n] = sum over t of a[t, m] b[t, n]`, in the order of t. ins: a `[T, M]`,
     b `[T, N]` (rows may be strided); outs: c `[M, N]` and scratch: a in strips of MR
-    columns, `[ceil(M / MR), T, MR]`, b in panels of NR, `[ceil(N / NR), T, NR]`.
+    columns, `[ceil(M / MR), T, MR]`, b in panels of NR, `[ceil(N / NR), T, NR]`. With
+    scratch of i32, `[.., ceil(T / 2), ..]`, a and b are rounded to bfloat16, two tokens
+    a word as `dot_bfloat16` multiplies them, the earlier one in the lower half.
   }];
   let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
@@ -95,6 +98,17 @@ def Cpu_IntegerRowsOp : Cpu_Op<"integer_rows"> {
   let assemblyFormat = "`offset` $offset `ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
+  let summary = "rows as pairs of bfloat16";
+  let description = [{
+    What `transformer.quantize_rows` rounds x to in `bf16`, numbers below 2^-126 to 0,
+    as `dot_bfloat16` reads it: feature 2 s in the lower half of word s, 2 s + 1 in the
+    upper, 0 behind the last. ins: x `[T, K]`; outs: `[T, ceil(K / 2)]` i32.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Cpu_Words : AnyTypeOf<[I32, VectorOfAnyRankOf<[I32]>]>;
 
 def Cpu_DotBytesOp : Op<Cpu_Dialect, "dot_bytes", [Pure, AllTypesMatch<["w", "x", "sum", "result"]>]> {
@@ -108,6 +122,22 @@ def Cpu_DotBytesOp : Op<Cpu_Dialect, "dot_bytes", [Pure, AllTypesMatch<["w", "x"
   let arguments = (ins Cpu_Words:$w, Cpu_Words:$x, Cpu_Words:$sum, UnitAttr:$nibbles);
   let results = (outs Cpu_Words:$result);
   let assemblyFormat = "(`nibbles` $nibbles^)? $w `,` $x `,` $sum attr-dict `:` type($sum)";
+}
+
+def Cpu_Floats : AnyTypeOf<[F32, VectorOfAnyRankOf<[F32]>]>;
+
+def Cpu_DotBfloat16Op : Op<Cpu_Dialect, "dot_bfloat16", [Pure, AllTypesMatch<["w", "x"]>,
+    AllTypesMatch<["sum", "result"]>]> {
+  let summary = "sums of products of pairs of bfloat16";
+  let description = [{
+    `sum + w0 x0 + w1 x1` in f32, with the lower halves w0 and x0 and the upper
+    halves w1 and x1 of each word taken as bfloat16. In which order the three are added
+    and rounded, and that numbers below 2^-126 count as 0, is the instruction's.
+    `transformer-cpu-lower-vectors` makes x86's `vdpbf16ps` of it; nothing else has it.
+  }];
+  let arguments = (ins Cpu_Words:$w, Cpu_Words:$x, Cpu_Floats:$sum);
+  let results = (outs Cpu_Floats:$result);
+  let assemblyFormat = "$w `,` $x `,` $sum attr-dict `:` type($w) `,` type($sum)";
 }
 
 def Cpu_EstimatedOp : Op<Cpu_Dialect, "estimated", [Pure, AllTypesMatch<["x", "result"]>]> {

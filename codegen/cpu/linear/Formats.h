@@ -11,9 +11,10 @@ const LinearFormat &winogradFormat();
 const LinearFormat &bfloat16Format();
 const LinearFormat &int8Format();
 const LinearFormat &int4Format();
-/// Weights of these formats, rows of integers.
+/// Weights of these formats, rows of integers or of bfloat16.
 const LinearFormat &int8IntegerFormat();
 const LinearFormat &int4IntegerFormat();
+const LinearFormat &bfloat16PairsFormat();
 
 } // namespace mlir::transformer
 

@@ -20,7 +20,7 @@ using namespace mlir::transformer::integers;
 namespace {
 
 struct IntegerFormat : LinearFormat {
-  bool readsIntegerRows() const override { return true; }
+  bool readsRoundedRows() const override { return true; }
 
   /// Integer sums of a group and the sums of all take registers, and weights of a word.
   int64_t tileRows(cpu::TargetAttr target) const override {

@@ -12,18 +12,19 @@ using namespace mlir::transformer;
 
 ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
   static const LinearFormat *formats[] = {
-      &winogradFormat(), &float32Format(),     &bfloat16Format(),   &int8Format(),
-      &int4Format(),     &int8IntegerFormat(), &int4IntegerFormat()};
+      &winogradFormat(), &float32Format(),     &bfloat16Format(),    &int8Format(),
+      &int4Format(),     &int8IntegerFormat(), &int4IntegerFormat(), &bfloat16PairsFormat()};
   return formats;
 }
 
-const LinearFormat &mlir::transformer::linearFormatFor(cpu::TargetAttr target,
+const LinearFormat *mlir::transformer::linearFormatFor(cpu::TargetAttr target,
                                                        const LinearOperands &operands) {
-  return **llvm::find_if(linearFormats(), [&](const LinearFormat *format) {
-    return format->weightFormat() == operands.format &&
-           format->readsIntegerRows() == operands.hasIntegerRows &&
-           format->fits(target, operands.inputs());
-  });
+  for (const LinearFormat *format : linearFormats())
+    if (format->weightFormat() == operands.format &&
+        format->readsRoundedRows() == operands.hasRoundedRows &&
+        format->fits(target, operands.inputs()))
+      return format;
+  return nullptr;
 }
 
 const LinearFormat *mlir::transformer::linearFormatNamed(StringRef name) {

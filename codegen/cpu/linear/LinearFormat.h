@@ -24,8 +24,8 @@ struct LinearOperands {
   std::optional<WeightFormat> format;
   /// About the mean squares of x's columns, `[K]`; null where nothing is known.
   Value squares;
-  /// Whether x is rounded to integers.
-  bool hasIntegerRows = false;
+  /// Whether x is rounded as well: to bfloat16, or for weights of integers to such.
+  bool hasRoundedRows = false;
 
   int64_t inputs() const { return widthOf(x); }
   int64_t outputs() const;
@@ -78,8 +78,8 @@ public:
   virtual StringRef name() const = 0;
   /// The rounded weights that panels hold; none for float32.
   virtual std::optional<WeightFormat> weightFormat() const { return std::nullopt; }
-  /// Whether rows that are rounded to integers are multiplied as such.
-  virtual bool readsIntegerRows() const { return false; }
+  /// Whether rows that are rounded are multiplied as such.
+  virtual bool readsRoundedRows() const { return false; }
   /// Whether a layer of K inputs is computed like this on `target`. The first format
   /// of linearFormats() for its weight that is takes it.
   virtual bool fits(cpu::TargetAttr target, int64_t k) const { return true; }
@@ -130,7 +130,8 @@ public:
 
 /// All formats, the one that fits everything last.
 ArrayRef<const LinearFormat *> linearFormats();
-const LinearFormat &linearFormatFor(cpu::TargetAttr target, const LinearOperands &operands);
+/// Null where the target has none for rows of such numbers.
+const LinearFormat *linearFormatFor(cpu::TargetAttr target, const LinearOperands &operands);
 /// Null if there is none of that name.
 const LinearFormat *linearFormatNamed(StringRef name);
 

@@ -1,6 +1,6 @@
 //===- LowerVectors.cpp - accumulators into registers ---------------------===//
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/linear/DotBytes.h"
+#include "codegen/cpu/linear/DotProducts.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -134,11 +134,12 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
     for (scf::ForOp &loop : loops)
       loop = splitAccumulator(rewriter, loop);
     function.walk([&](cpu::DotBytesOp op) { lowerDotBytes(rewriter, op, target); });
+    function.walk([&](cpu::DotBfloat16Op op) { lowerDotBfloat16(rewriter, op, target); });
     if (failed(rewriteTiles(function, patterns)))
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;
     function.walk([&](scf::ForOp loop) {
-      if (isPart(loop, LinearPart::Loop) && formatOf(loop).products() == 1)
+      if (isPart(loop, LinearPart::Loop) && formatOf(loop).panelRows() == 1)
         unroll.push_back(loop);
     });
     for (scf::ForOp loop : unroll)

@@ -52,9 +52,10 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
     operands.format = narrow.getFormat();
   }
   auto rounded = x.getDefiningOp<QuantizeRowsOp>();
-  if (rounded && operands.format && *operands.format != WeightFormat::Bf16) {
+  if (rounded && operands.format &&
+      (operands.format == WeightFormat::Bf16) == (rounded.getFormat() == WeightFormat::Bf16)) {
     operands.x = rounded.getX();
-    operands.hasIntegerRows = true;
+    operands.hasRoundedRows = true;
   }
   if (auto estimated = operands.x.getDefiningOp<cpu::EstimatedOp>()) {
     operands.x = estimated.getX();
@@ -67,11 +68,10 @@ std::optional<LinearOperands> linearOperands(linalg::MatmulOp op) {
 class Packer {
 public:
   Packer(IRRewriter &rewriter, linalg::MatmulOp product, const LinearOperands &operands,
-         cpu::TargetAttr target)
-      : rewriter(rewriter), product(product), operands(operands),
-        format(linearFormatFor(target, operands)), columns(format.tileColumns(target)),
-        outputs(operands.outputs()), panels(llvm::divideCeil(outputs, columns)),
-        b(product.getLoc(), rewriter) {}
+         const LinearFormat &format, cpu::TargetAttr target)
+      : rewriter(rewriter), product(product), operands(operands), format(format),
+        columns(format.tileColumns(target)), outputs(operands.outputs()),
+        panels(llvm::divideCeil(outputs, columns)), b(product.getLoc(), rewriter) {}
 
   void run() {
     tail = findTail();
@@ -308,20 +308,33 @@ bool isWeightGradient(linalg::MatmulOp op) {
          type.hasStaticShape() && type.getElementType().isF32() && startsFromZeros(op);
 }
 
+bool isBfloat16Rows(Value value) {
+  auto rounded = value.getDefiningOp<QuantizeRowsOp>();
+  return rounded && rounded.getFormat() == WeightFormat::Bf16;
+}
+
 void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::TargetAttr target) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   b.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<Value> outs = {tensor::EmptyOp::create(b, type.getShape(), type.getElementType())};
-  Value rows = tensor::DimOp::create(b, op.getInputs()[0], 0);
+  SmallVector<Value> inputs(op.getInputs());
+  bool rounded = llvm::all_of(inputs, isBfloat16Rows);
+  if (rounded)
+    for (Value &input : inputs)
+      input = input.getDefiningOp<QuantizeRowsOp>().getX();
+  Value rows = tensor::DimOp::create(b, inputs[0], 0);
+  if (rounded) // a word has two of them
+    rows = arith::CeilDivUIOp::create(b, rows, arith::ConstantIndexOp::create(b, 2));
+  Type element = rounded ? Type(b.getI32Type()) : b.getF32Type();
   SmallVector<int64_t> columns = {target.tileRows(), target.panelColumns()};
   for (auto [width, part] : llvm::zip_equal(type.getShape(), columns)) {
     int64_t parts = llvm::divideCeil(width, part);
-    auto scratch = RankedTensorType::get({parts, ShapedType::kDynamic, part}, b.getF32Type());
+    auto scratch = RankedTensorType::get({parts, ShapedType::kDynamic, part}, element);
     outs.push_back(tensor::EmptyOp::create(b, scratch, ValueRange{rows}));
   }
-  auto product = cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), op.getInputs()[0],
-                                               op.getInputs()[1], outs);
+  auto product =
+      cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), inputs[0], inputs[1], outs);
   rewriter.replaceOp(op, product.getResult(0));
 }
 
@@ -335,10 +348,16 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
     SmallVector<linalg::MatmulOp> products;
     getOperation()->walk([&](linalg::MatmulOp op) { products.push_back(op); });
     for (linalg::MatmulOp product : products)
-      if (std::optional<LinearOperands> operands = linearOperands(product))
-        Packer(rewriter, product, *operands, target).run();
-      else if (isWeightGradient(product))
+      if (std::optional<LinearOperands> operands = linearOperands(product)) {
+        const LinearFormat *format = linearFormatFor(target, *operands);
+        if (!format) {
+          product.emitOpError("multiplies bfloat16, for which the target has no instruction");
+          return signalPassFailure();
+        }
+        Packer(rewriter, product, *operands, *format, target).run();
+      } else if (isWeightGradient(product)) {
         convertWeightGradient(rewriter, product, target);
+      }
     SmallVector<cpu::EstimatedOp> estimated;
     getOperation()->walk([&](cpu::EstimatedOp op) { estimated.push_back(op); });
     for (cpu::EstimatedOp op : estimated)

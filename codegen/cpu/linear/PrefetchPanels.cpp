@@ -38,11 +38,11 @@ scf::ForOp throughK(scf::ForOp loop) {
 /// Whether a panel is read: what else there is has fewer dimensions.
 bool isPanel(vector::TransferReadOp read, const LinearFormat &format) {
   auto type = dyn_cast<MemRefType>(read.getBase().getType());
-  return type && type.getRank() == (format.products() == 1 ? 3 : 4);
+  return type && type.getRank() == (format.panelRows() == 1 ? 3 : 4);
 }
 
 /// The first read of the panel in a loop over k: [panel, k, 0] or, with several
-/// products a step, [panel, step, product, 0]; of a group's words, [panel, group, word, 0].
+/// rows of it a step, [panel, step, row, 0]; of a group's words, [panel, group, word, 0].
 vector::TransferReadOp panelRead(scf::ForOp loop) {
   const LinearFormat &format = formatOf(loop);
   vector::TransferReadOp found;
@@ -203,7 +203,7 @@ void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   int64_t bytesOfK = format.columnBytes(k) * read.getVectorType().getNumElements() / k;
   if (linearMark(loop).getPanels() > 1 && bytesOfK < target.getLineBytes())
     return fetchNextPanels(loop, target);
-  if (format.products() == 1)
+  if (format.panelRows() == 1)
     return fetchShare(loop, target);
   if (rowsOf(loop) < kFewestRows)
     return;

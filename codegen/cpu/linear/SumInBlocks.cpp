@@ -95,7 +95,7 @@ void sumInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   rewriter.replaceOp(loop, totals);
 }
 
-/// A loop over steps of several products: one loop over all blocks, the last of
+/// A loop over steps of several rows of a panel: one loop over all blocks, the last of
 /// which may be shorter, since the code of a step is long.
 void sumStepsInBlocks(IRRewriter &rewriter, scf::ForOp loop, int64_t most) {
   int64_t steps = linearMark(loop).getSteps();
@@ -121,8 +121,8 @@ struct SumInBlocksPass : mlir::transformer::impl::SumInBlocksBase<SumInBlocksPas
     for (scf::ForOp loop : loops) {
       const LinearFormat &format = formatOf(loop);
       int64_t most = steps ? steps : format.sumSteps();
-      format.products() == 1 ? sumInBlocks(rewriter, loop, most)
-                             : sumStepsInBlocks(rewriter, loop, most);
+      format.panelRows() == 1 ? sumInBlocks(rewriter, loop, most)
+                              : sumStepsInBlocks(rewriter, loop, most);
     }
   }
 };

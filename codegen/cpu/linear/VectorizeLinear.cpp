@@ -66,13 +66,14 @@ public:
 
 private:
   void addStep(MutableArrayRef<Value> parts) {
-    auto at = [&](int64_t place) { return format.products() > 1 ? index(place) : Value(); };
-    LinearStep step{rows,
-                    numPanels,
-                    row,
-                    [&](int64_t i, int64_t place) { return factor(i, Value(), at(place)); },
-                    [&](int64_t p, int64_t place) { return weights(p, at(place)); },
-                    [&](int64_t p) { return scale(p); }};
+    auto at = [&](int64_t place, int64_t of) { return of > 1 ? index(place) : Value(); };
+    LinearStep step{
+        rows,
+        numPanels,
+        row,
+        [&](int64_t i, int64_t place) { return factor(i, Value(), at(place, format.places())); },
+        [&](int64_t p, int64_t place) { return weights(p, at(place, format.panelRows())); },
+        [&](int64_t p) { return scale(p); }};
     format.addStep(b, step, parts);
   }
 

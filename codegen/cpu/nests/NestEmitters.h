@@ -50,6 +50,7 @@ void emitNest(Emit &b, cpu::PackWeightOp op);
 void emitNest(Emit &b, cpu::WeightScalesOp op);
 void emitNest(Emit &b, cpu::Int4RowsOp op);
 void emitNest(Emit &b, cpu::IntegerRowsOp op);
+void emitNest(Emit &b, cpu::Bfloat16RowsOp op);
 void emitNest(Emit &b, cpu::SampleSquaresOp op);
 void emitNest(Emit &b, cpu::WinogradScalesOp op);
 void emitNest(Emit &b, cpu::WinogradRowsOp op);

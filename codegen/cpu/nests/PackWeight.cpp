@@ -10,6 +10,7 @@
 #include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/linear/Integers.h"
 #include "codegen/cpu/linear/Winograd.h"
+#include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NarrowWeight.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
@@ -39,8 +40,11 @@ struct PackNest {
   bool isWinograd() const { return scales && element().isF32(); }
   /// Of eight weights, or of fewer at the end; 0 where each has a row of its own.
   int64_t wordsOfEight() const {
-    return !element().isInteger(32) ? 0 : isInt4 ? 1 : kEight / integers::kBytes;
+    if (!element().isInteger(32))
+      return 0;
+    return isInt4 ? 1 : isBfloat16Pairs() ? kEight / 2 : kEight / integers::kBytes;
   }
+  bool isBfloat16Pairs() const { return element().isInteger(32) && !scales; }
   int64_t rowsBefore() const { return isWinograd() ? winograd::kStep : 0; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
@@ -56,7 +60,7 @@ struct PackNest {
 void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
   int64_t columns = weight.columns, lanes = std::min(b().lanes(), columns - column);
   Value place = first, scale;
-  if (element().isInteger() && !isInt4)
+  if (element().isInteger() && scales && !isInt4)
     scale = b().loadVector(scales, {to, b().index(0), b().index(column)}, lanes);
   if (int64_t words = wordsOfEight())
     place = b().mul(b().div(first, kEight), words);
@@ -66,6 +70,8 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
     Value at = b().div(first, weightGroup);
     scale = vector::LoadOp::create(b(), halves, scales, ValueRange{to, at, b().index(column)});
     stored = emitToInt4(b(), rows, arith::ExtFOp::create(b(), b().vectorType(), scale));
+  } else if (isBfloat16Pairs()) {
+    stored = emitPairs(b(), rows);
   } else if (wordsOfEight()) {
     stored = emitToInt8Words(b(), rows, scale);
   } else {

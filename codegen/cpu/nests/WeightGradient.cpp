@@ -2,9 +2,11 @@
 //
 // First a becomes strips of the register tile's rows, which all tasks read. Then a task owns panels
 // of b: it copies their columns, in which the tile's vectors lie side by side, and goes through all
-// strips. Tokens are never divided, so a sum's order does not depend on the threads.
+// strips. Tokens are never divided, so a sum's order does not depend on the threads. In bfloat16 a
+// step is two tokens, whose numbers share words.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -20,7 +22,8 @@ public:
   WeightGradient(Emit &b, cpu::WeightGradientOp op)
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
-        width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)) {}
+        width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
+        element(cast<MemRefType>(strips.getType()).getElementType()), steps(b.dim(strips, 1)) {}
 
   void emit() {
     constexpr int64_t together = 8; // strips: neighbours share the lines of a row
@@ -55,10 +58,14 @@ private:
     b.forEach(b.index(0), tokens, blockTokens, [&](Value begin) {
       Value end = b.min(b.add(begin, blockTokens), tokens);
       auto copy = [&](Value strip, int64_t there) {
-        b.forEach(begin, end, 1, [&](Value token) {
-          Value v = loadColumns(b, type, x, token, b.mul(strip, height), there);
-          vector::StoreOp::create(b, v, strips, ValueRange{strip, token, b.index(0)});
-        });
+        forEachStep(
+            begin, end,
+            [&](Value token) {
+              return Values{loadColumns(b, type, x, token, b.mul(strip, height), there)};
+            },
+            [&](Value step, ValueRange v) {
+              vector::StoreOp::create(b, v[0], strips, ValueRange{strip, step, b.index(0)});
+            });
       };
       Value last = b.add(first, count);
       b.forEach(first, b.min(last, b.index(whole)), 1, [&](Value strip) { copy(strip, height); });
@@ -92,27 +99,62 @@ private:
 
   void packPanel(Value panel) {
     forPanelKind(panel, [&](int64_t there) {
-      b.forEach(b.index(0), tokens, 1, [&](Value token) {
-        for (int64_t j = 0; j < vectors; ++j) {
-          Value v = b.splat(0), column = b.add(b.mul(panel, width), j * b.lanes());
-          if (lanesOf(there, j))
-            v = b.loadVector(dy, {token, column}, lanesOf(there, j));
-          b.storeVector(v, panels, {panel, token, b.index(j * b.lanes())});
-        }
-      });
+      forEachStep(
+          b.index(0), tokens,
+          [&](Value token) {
+            Values row;
+            for (int64_t j = 0; j < vectors; ++j) {
+              Value column = b.add(b.mul(panel, width), j * b.lanes());
+              row.push_back(lanesOf(there, j) ? b.loadVector(dy, {token, column}, lanesOf(there, j))
+                                              : b.splat(0));
+            }
+            return row;
+          },
+          [&](Value step, ValueRange row) {
+            for (int64_t j = 0; j < vectors; ++j)
+              b.storeVector(row[j], panels, {panel, step, b.index(j * b.lanes())});
+          });
+    });
+  }
+
+  bool isPairs() const { return element.isInteger(32); }
+
+  /// Stores what is loaded of each token in `begin .. end`, or, as pairs, of two; `begin` is even.
+  void forEachStep(Value begin, Value end, function_ref<Values(Value token)> load,
+                   function_ref<void(Value step, ValueRange vectors)> store) {
+    if (!isPairs())
+      return b.forEach(begin, end, 1, [&](Value token) { store(token, load(token)); });
+    Value last = b.sub(end, b.rem(end, b.index(2)));
+    b.forEach(begin, last, 2, [&](Value token) {
+      Values words = load(token);
+      for (auto [lower, upper] : llvm::zip_equal(words, load(b.add(token, 1))))
+        lower = emitPairs(b, lower, upper);
+      store(b.div(token, 2), words);
+    });
+    b.ifThen(b.lt(last, end), [&] { // with no other
+      Values words;
+      for (Value lower : load(last))
+        words.append(emitPairs(b, ValueRange{lower}));
+      store(b.div(last, 2), words);
     });
   }
 
   void emitTile(Value strip, Value panel, int64_t there) {
+    VectorType type = b.vectorType().clone(element);
     Values sums =
-        b.unrolledLoop(tokens, Values(there * vectors, b.splat(0)), [&](Value token, Values &sums) {
+        b.unrolledLoop(steps, Values(there * vectors, b.splat(0)), [&](Value step, Values &sums) {
           Values row;
           for (int64_t j = 0; j < vectors; ++j)
-            row.push_back(b.loadVector(panels, {panel, token, b.index(j * b.lanes())}));
+            row.push_back(vector::LoadOp::create(b, type, panels,
+                                                 ValueRange{panel, step, b.index(j * b.lanes())}));
           for (int64_t i = 0; i < there; ++i) {
-            Value factor = b.broadcast(b.load(strips, {strip, token, b.index(i)}));
-            for (int64_t j = 0; j < vectors; ++j)
-              sums[i * vectors + j] = emitFma(b, factor, row[j], sums[i * vectors + j]);
+            Value factor = b.load(strips, {strip, step, b.index(i)});
+            factor = vector::BroadcastOp::create(b, type, factor);
+            for (int64_t j = 0; j < vectors; ++j) {
+              Value &sum = sums[i * vectors + j];
+              sum = isPairs() ? emitDotBfloat16(b, row[j], factor, sum)
+                              : emitFma(b, factor, row[j], sum);
+            }
           }
         });
     Value firstRow = b.mul(strip, height), firstColumn = b.mul(panel, width);
@@ -130,6 +172,8 @@ private:
   Value x, dy, c, strips, panels;
   int64_t rows, columns, height, width, vectors;
   Value tokens;
+  Type element; // of strips and panels
+  Value steps;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
-//===- DotBytes.cpp - products of bytes -----------------------------------===//
-#include "codegen/cpu/linear/DotBytes.h"
+//===- DotProducts.cpp - products of parts of words -----------------------===//
+#include "codegen/cpu/linear/DotProducts.h"
+#include "codegen/cpu/nests/Bfloat16.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -65,11 +66,7 @@ private:
     return sum;
   }
 
-  bool has(StringRef feature) const {
-    SmallVector<StringRef> features;
-    target.getFeatures().split(features, ',');
-    return llvm::is_contained(features, ("+" + feature).str());
-  }
+  bool has(StringRef feature) const { return target.has(feature); }
 
   VectorType halvesType() const {
     return VectorType::get({2 * type.getNumElements()}, b.getI16Type());
@@ -95,10 +92,11 @@ private:
   Value sum;
 };
 
-} // namespace
-
-void mlir::transformer::lowerDotBytes(RewriterBase &rewriter, cpu::DotBytesOp op,
-                                      cpu::TargetAttr target) {
+/// Replaces `op` by what `emit` makes of each register of w, x and the sum.
+template <typename OpTy>
+void lowerByRegisters(
+    RewriterBase &rewriter, OpTy op, cpu::TargetAttr target,
+    function_ref<Value(ImplicitLocOpBuilder &b, Value w, Value x, Value sum)> emit) {
   rewriter.setInsertionPoint(op);
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   int64_t count = cast<VectorType>(op.getSum().getType()).getNumElements();
@@ -108,9 +106,22 @@ void mlir::transformer::lowerDotBytes(RewriterBase &rewriter, cpu::DotBytesOp op
     auto part = [&](Value value) -> Value {
       return vector::ExtractStridedSliceOp::create(b, value, first, lanes, 1);
     };
-    Value sum = DotEmitter(b, target, part(op.getSum()))
-                    .emit(part(op.getW()), part(op.getX()), op.getNibbles());
+    Value sum = emit(b, part(op.getW()), part(op.getX()), part(op.getSum()));
     result = vector::InsertStridedSliceOp::create(b, sum, result, first, 1);
   }
   rewriter.replaceOp(op, result);
+}
+
+} // namespace
+
+void mlir::transformer::lowerDotBytes(RewriterBase &rewriter, cpu::DotBytesOp op,
+                                      cpu::TargetAttr target) {
+  lowerByRegisters(rewriter, op, target, [&](ImplicitLocOpBuilder &b, Value w, Value x, Value sum) {
+    return DotEmitter(b, target, sum).emit(w, x, op.getNibbles());
+  });
+}
+
+void mlir::transformer::lowerDotBfloat16(RewriterBase &rewriter, cpu::DotBfloat16Op op,
+                                         cpu::TargetAttr target) {
+  lowerByRegisters(rewriter, op, target, emitDotBfloat16);
 }
