@@ -25,6 +25,9 @@ static void keepOrder() {
     option->addOccurrence(0, "enable-misched", "false");
 }
 
+/// What the calling conventions of x86-64 and AArch64 promise.
+static constexpr uint64_t kStackAlignment = 16;
+
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(cpu::TargetAttr target) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -89,6 +92,10 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
     function.addFnAttr("target-cpu", target.getCpu());
     function.addFnAttr("target-features", target.getFeatures());
     function.addFnAttr("prefer-vector-width", width);
+    // Once registers are allocated it is too late to align the stack for a vector that does not
+    // fit: where such a one crosses cache lines, reading it back waits for the store.
+    if (target.getVectorLanes() * sizeof(float) > kStackAlignment)
+      function.addFnAttr("stackrealign");
   }
   // A buffer is passed as seven numbers or more, of which a function that knows its sizes reads
   // one.
