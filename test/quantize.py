@@ -2,11 +2,19 @@
 multiplies when its weight is kept in a narrow format, and its rows are read as integers. Weights are
 [outputs, inputs], rows [T, inputs]."""
 
+from pathlib import Path
+
 import numpy as np
 
 FORMATS = ("bf16", "int8", "int4")
 INTEGER_ROWS = ("int8/int8", "int4/int8")  # weights in such a format, and rows of integers
+BF16_ROWS = "bf16/bf16"  # for CPUs that multiply bfloat16
 GROUP = 32  # inputs that share a scale of int4, and features of a row
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether this CPU does."""
+    return "avx512_bf16" in Path("/proc/cpuinfo").read_text().split()
 
 
 def to_bf16(values: np.ndarray) -> np.ndarray:
@@ -66,7 +74,9 @@ def quantize_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(np.where(np.isfinite(quotients), quotients, 0)).astype(np.int32), most / np.float32(127)
 
 
-def rounded_rows(x: np.ndarray) -> np.ndarray:
-    """The values, float32."""
+def rounded_rows(x: np.ndarray, form: str) -> np.ndarray:
+    """The values, float32, of rows in `bf16` or `int8`."""
+    if form == "bf16":
+        return to_bf16(x)
     integers, scales = quantize_rows(x)
     return (integers.astype(np.float32) * scales[:, :, None]).reshape(len(x), integers.shape[1] * GROUP)[:, : x.shape[1]]

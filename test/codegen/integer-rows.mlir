@@ -37,7 +37,7 @@
 // ANY-LABEL: @int8(
 // ANY: arith.muli {{.*}} : vector<4xi32>
 func.func @int8(%x: tensor<?x40xf32>, %w: tensor<64x40xf32>) -> tensor<?x64xf32> {
-  %r = transformer.quantize_rows %x : tensor<?x40xf32>
+  %r = transformer.quantize_rows int8 %x : tensor<?x40xf32>
   %q = transformer.quantize_weight int8 %w out_in : tensor<64x40xf32>
   %0 = transformer.linear %r, %q out_in : tensor<?x40xf32>, tensor<64x40xf32> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>
@@ -56,7 +56,7 @@ func.func @int8(%x: tensor<?x40xf32>, %w: tensor<64x40xf32>) -> tensor<?x64xf32>
 // AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
 // VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
 func.func @int4(%x: tensor<?x40xf32>, %w: tensor<64x40xf32>) -> tensor<?x64xf32> {
-  %r = transformer.quantize_rows %x : tensor<?x40xf32>
+  %r = transformer.quantize_rows int8 %x : tensor<?x40xf32>
   %q = transformer.quantize_weight int4 %w out_in : tensor<64x40xf32>
   %0 = transformer.linear %r, %q out_in : tensor<?x40xf32>, tensor<64x40xf32> -> tensor<?x64xf32>
   return %0 : tensor<?x64xf32>

@@ -189,3 +189,11 @@ func.func @f(%x: tensor<?x2xf32>, %seq: !transformer.sequences, %at: tensor<?xi6
   %0 = transformer.span_loss_gradient %x, %seq, %at, %d column -1 : tensor<?x2xf32>, tensor<?xi64>, tensor<f32>
   return
 }
+
+// -----
+
+func.func @rows_of_int4(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+  // expected-error @+1 {{expected bf16 or int8, found int4}}
+  %0 = transformer.quantize_rows int4 %x : tensor<?x8xf32>
+  return %0 : tensor<?x8xf32>
+}

@@ -25,8 +25,8 @@ func.func @layers(%x: tensor<?x4xf32>, %w: tensor<6x4xf32>, %wt: tensor<4x6xf32>
   %12 = transformer.quantize_weight bf16 %w out_in : tensor<6x4xf32>
   // CHECK: transformer.quantize_weight int8 %{{.*}} in_out : tensor<4x6xf32>
   %13 = transformer.quantize_weight int8 %wt in_out : tensor<4x6xf32>
-  // CHECK: transformer.quantize_rows %{{.*}} : tensor<?x4xf32>
-  %15 = transformer.quantize_rows %x : tensor<?x4xf32>
+  // CHECK: transformer.quantize_rows int8 %{{.*}} : tensor<?x4xf32>
+  %15 = transformer.quantize_rows int8 %x : tensor<?x4xf32>
   // CHECK: transformer.quantize_weight int4 %{{.*}} out_in : tensor<6x4xf32>
   %14 = transformer.quantize_weight int4 %w out_in : tensor<6x4xf32>
   return

@@ -230,8 +230,15 @@ def check_compile_options(suite: Suite) -> None:
     check("unknown arch", ["--arch", "no-such-arch"], "arch", "no-such-arch")
     check("unknown emit", ["--emit", "smoke"], "emit", "smoke")
     check("unknown weights-dtype", ["--weights-dtype", "f7"], "weights-dtype", "f7", "f32, bf16, int8 or int4")
-    check("unknown activations-dtype", ["--activations-dtype", "f7"], "activations-dtype", "f7", "f32 or int8")
+    check("unknown activations-dtype", ["--activations-dtype", "f7"], "activations-dtype", "f7", "f32, bf16 or int8")
     check("activations-dtype of f32 weights", ["--activations-dtype", "int8"], "activations-dtype int8", "int8 or int4", "f32")
+    bf16 = ["--activations-dtype", "bf16", "--weights-dtype", "bf16"]
+    check("activations-dtype bf16 of int8 weights", [*bf16[:2], "--weights-dtype", "int8"], "activations-dtype bf16", "bf16", "int8")
+    check("bf16 on a CPU without", [*bf16, "--arch", "x86-64-v3"], "--activations-dtype bf16", "x86-64-v3", "avx512bf16")
+    mixed = ["--mixed-precision", "bf16"]
+    check("mixed precision on a CPU without", ["--mode", "train", *mixed, "--arch", "x86-64-v4"], "--mixed-precision bf16", "x86-64-v4", "avx512bf16")
+    check("mixed precision without training", mixed, "--mixed-precision goes with --mode train")
+    check("unknown mixed precision", ["--mode", "train", "--mixed-precision", "fp16"], "--mixed-precision fp16", "no or bf16")
     check("weights-dtype of a GPU", ["--weights-dtype", "int8", "--target", "cuda"], "weights-dtype", "int8")
     check("unknown optimizer", ["--mode", "train", "--optimizer", "lion"], "--optimizer lion", "adamw, sgd or adafactor")
     check("optimizer without training", ["--optimizer", "sgd"], "--optimizer goes with --mode train")

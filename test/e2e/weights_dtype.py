@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Linear layers on narrow weights compute what the definition says (test/quantize.py), to the last bit where
-it is bfloat16.
+its weights alone are bfloat16.
 
 A model of three linear layers (both layouts, a long sum, widths that no tile divides) is run on random rows,
 as f32 on weights that were rounded beforehand and with each --weights-dtype on those that were not; with
---activations-dtype int8 as well, the f32 program on rows that were rounded beforehand:
+--activations-dtype int8 (on CPUs that multiply bfloat16 also bf16) as well, the f32 program on rows that were rounded beforehand:
 - float64 products of the rounded numbers: the error of the narrow program is that of the f32 program, at most;
 - a row alone, among others and with 1 or 2 threads has the same bits; bfloat16's are those of the f32 program;
 - a file of packed weights is as small as the format, gives the same bits, and is no other program's.
@@ -39,7 +39,7 @@ ARCHS = {
 FORMS = (*quantize.FORMATS, *quantize.INTEGER_ROWS)
 CASES = ("llama-lm", "gpt2-lm", "bert-long", "t5-lm", "albert-groups", "bloom-lm")
 # Bytes of a weight beside those of float32, scales and padding included.
-SHARES = {"bf16": 0.51, "int8": 0.27, "int4": 0.16, "int8/int8": 0.27, "int4/int8": 0.16}
+SHARES = {"bf16": 0.51, "int8": 0.27, "int4": 0.16, "int8/int8": 0.27, "int4/int8": 0.16, quantize.BF16_ROWS: 0.51}
 
 Arrays = dict[str, np.ndarray]
 
@@ -92,7 +92,8 @@ class Model:
         return {name: quantize.rounded(weight, form.partition("/")[0]) for name, weight in self.weights.items()}
 
     def rows(self, form: str) -> Arrays:
-        return {name: quantize.rounded_rows(x) if "/" in form else x for name, x in self.x.items()}
+        rows = form.partition("/")[2]
+        return {name: quantize.rounded_rows(x, rows) if rows else x for name, x in self.x.items()}
 
     def compile(self, compiler: Path, arch: str, form: str) -> Path:
         program = self.folder / f"{form}-{arch}".replace("/", "-")
@@ -118,6 +119,11 @@ class Model:
             magnitude = np.abs(x) @ np.abs(w.T) / np.sqrt(x.shape[1])
             worst = max(worst, float((np.abs(found[f"y{name}"] - x @ w.T) / magnitude).max()))
         return worst
+
+
+def forms_of(arch: str) -> tuple[str, ...]:
+    of_native = arch.startswith("native") and quantize.multiplies_bfloat16()
+    return (*FORMS, quantize.BF16_ROWS) if of_native else FORMS
 
 
 def differing(found: Arrays, wanted: Arrays) -> str | None:
@@ -162,8 +168,9 @@ def check_packed(model: Model, programs: dict[str, Path], form: str, whole: Arra
 
 
 def check_model(model: Model, compiler: Path, arch: str, report: Report) -> None:
-    programs = {form: model.compile(compiler, arch, form) for form in ("f32", *FORMS)}
-    for form in FORMS:
+    forms = forms_of(arch)
+    programs = {form: model.compile(compiler, arch, form) for form in ("f32", *forms)}
+    for form in forms:
         label = f"weights-dtype/{form}, {arch}"
         rounded, rows = model.rounded(form), model.rows(form)
         plain = model.run(programs["f32"], model.save("rounded.safetensors", rounded), slice(None), x=rows)
@@ -182,10 +189,11 @@ def check_model(model: Model, compiler: Path, arch: str, report: Report) -> None
 def check_golden(compiler: Path, report: Report) -> None:
     verify = compiler.with_name("transformer-verify")
     for name in CASES:
-        for form in FORMS:
+        arch = "native/no-winograd"
+        for form in forms_of(arch):
             case, bound = GOLDEN / name, 1e-3 if "/" in form else 1e-5
             command = [verify, case, "--inputs", case / "inputs.safetensors", *quantize.options(form)]
-            done = execute([*command, "--bound", bound, "--arch", "native/no-winograd"])
+            done = execute([*command, "--bound", bound, "--arch", arch])
             print(done.stdout, end="")
             report.add(f"weights-dtype/{form}, {name}: as the interpreter", None if done.code == 0 else done.complaint())
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gradients of every op that has any, at odd sizes: differences of the loss beside the interpreter, and that beside the
-compiled program. An op with a backward that no case has fails.
+compiled program, whose linear layers also multiply bfloat16 where this CPU does. An op with a backward that no case has fails.
 """
 
 import argparse
@@ -15,8 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from compare import RECOMPUTE, Tools, compare_compiled, compare_differences  # noqa: E402
 from harness import Report  # noqa: E402
+import quantize  # noqa: E402
 from op_cases import CASES, LONG, SHORT, WITHOUT_DIFFERENCES, Case, case_of  # noqa: E402
 
 DIALECT = Path(__file__).resolve().parents[2] / "dialect"
@@ -46,6 +48,8 @@ def check(tools: Tools, scratch: Path, arch: str, write: Callable[[Case], None])
             compare_differences(tools, short.loss(), folder, recompute)
         for recompute in kinds:
             compare_compiled(tools, long.loss(), folder, arch, recompute, weights_are_inputs=True)
+        if arch == "native" and quantize.multiplies_bfloat16() and "transformer.linear" in long.loss().text:
+            compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rounding=quantize.BF16_ROWS)
     except RuntimeError as error:
         return str(error)
     return None

@@ -12,6 +12,8 @@ import numpy as np
 from safetensors.numpy import save_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import quantize  # noqa: E402
 from harness import COMPILE_SECONDS, execute  # noqa: E402
 
 # What stands in front of transformer-differentiate when a program is compiled to train.
@@ -21,6 +23,8 @@ RECOMPUTE = ("none", "layer")
 # An error in float32 goes with the gradient's own largest number and, where terms cancel, with theirs, which are like
 # the largest number of all outputs: the gradient of a key's bias is all rounding.
 OF_ITSELF, OF_LARGEST = 2e-5, 1e-6
+# A float32 number near the middle of two of a narrow format may fall to the other side than a float64 one.
+OF_ROUNDED = 1e-3
 OF_DIFFERENCES = 1e-6  # float64, of the gradient's largest number
 
 
@@ -61,8 +65,9 @@ def differentiated(tools: Tools, file: Path, recompute: str, weights_are_inputs:
     return tools.run("transformer-opt", file, "--symbol-dce")
 
 
-def compare_compiled(tools: Tools, loss: Loss, folder: Path, arch: str, recompute: str, weights_are_inputs: bool) -> None:
-    """The compiled program's loss and gradients beside the interpreter's."""
+def compare_compiled(tools: Tools, loss: Loss, folder: Path, arch: str, recompute: str, weights_are_inputs: bool,
+                     rounding: str = "") -> None:
+    """The compiled program's loss and gradients beside the interpreter's, linear layers on numbers of `rounding`."""
     (folder / "loss.mlir").write_text(loss.text)
     program = folder / f"{recompute}.mlir"
     program.write_text(differentiated(tools, folder / "loss.mlir", recompute, weights_are_inputs))
@@ -70,7 +75,8 @@ def compare_compiled(tools: Tools, loss: Loss, folder: Path, arch: str, recomput
     taken = {name: weight for name, weight in loss.weights.items() if f'transformer.name = "{name}"' in program.read_text()}
     save_file(loss.inputs | taken, folder / "inputs.safetensors")
     tools.run("transformer-verify", program, "--weights", folder / "model.safetensors", "--inputs", folder / "inputs.safetensors",
-              "--entry", "loss_and_gradients", "--arch", arch, "--bound", OF_ITSELF, "--floor", OF_LARGEST)
+              "--entry", "loss_and_gradients", "--arch", arch, "--bound", OF_ROUNDED if rounding else OF_ITSELF, "--floor", OF_LARGEST,
+              *(quantize.options(rounding) if rounding else []))
 
 
 def compare_differences(tools: Tools, loss: Loss, folder: Path, recompute: str) -> None:

@@ -3,12 +3,13 @@
 // RUN: not transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=f7}))' 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8 activations=int8}))' | FileCheck %s --check-prefix=ROWS
 // RUN: not transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8 activations=f7}))' 2>&1 | FileCheck %s --check-prefix=ACTIVATIONS
+// RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=bf16 activations=bf16}))' | FileCheck %s --check-prefix=PAIRS
 // RUN: transformer-opt %s --transformer-fuse=weights-dtype=int4 | FileCheck %s --check-prefix=FUSED
 
 // NONE-COUNT-4: transformer.quantize_weight bf16
 // NONE-NOT: transformer.quantize_weight
 // ERROR: error: weight format "f7": expected f32, bf16, int8 or int4
-// ACTIVATIONS: error: activations "f7": expected f32 or int8
+// ACTIVATIONS: error: activations "f7": expected f32, bf16 or int8
 
 // CHECK-LABEL: @linear(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<4x8xf32>
@@ -16,7 +17,7 @@
 // CHECK: transformer.linear %[[X]], %[[Q]] out_in
 // ROWS-LABEL: @linear(
 // ROWS-SAME: %[[X:[^:]*]]: tensor<?x8xf32>
-// ROWS: %[[R:.*]] = transformer.quantize_rows %[[X]] : tensor<?x8xf32>
+// ROWS: %[[R:.*]] = transformer.quantize_rows int8 %[[X]] : tensor<?x8xf32>
 // ROWS: transformer.linear %[[R]], %{{.*}} out_in
 func.func @linear(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) -> tensor<?x4xf32> {
   %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
@@ -77,4 +78,20 @@ func.func @merged(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<
   %b = transformer.attention %q1, %k1, %v1 sequences(%seq, %seq) {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %b : tensor<?x8xf32>
+}
+
+// With bfloat16 the products of a backward multiply rounded numbers, too; rows that several read are rounded once.
+// ROWS-LABEL: @backward(
+// PAIRS-LABEL: @backward(
+// PAIRS-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[DY:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4x8xf32>
+// PAIRS-DAG: %[[RX:.*]] = transformer.quantize_rows bf16 %[[X]]
+// PAIRS-DAG: %[[RDY:.*]] = transformer.quantize_rows bf16 %[[DY]]
+// PAIRS-DAG: %[[RW:.*]] = transformer.quantize_weight bf16 %[[W]] in_out
+// PAIRS-NOT: quantize
+// PAIRS: transformer.linear %[[RDY]], %[[RW]] in_out
+// PAIRS: transformer.linear_weight_gradient %[[RX]], %[[RDY]] out_in
+func.func @backward(%x: tensor<?x8xf32>, %dy: tensor<?x4xf32>, %w: tensor<4x8xf32>) -> (tensor<?x8xf32>, tensor<4x8xf32>) {
+  %dx = transformer.linear %dy, %w in_out : tensor<?x4xf32>, tensor<4x8xf32> -> tensor<?x8xf32>
+  %dw = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<4x8xf32>
+  return %dx, %dw : tensor<?x8xf32>, tensor<4x8xf32>
 }

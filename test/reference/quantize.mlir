@@ -59,6 +59,15 @@ func.func @rows(%x: tensor<2x4xf32> {test.value = dense<[[127.0, 2.5, -3.5, 1.4]
                 %rest: tensor<2x28xf32> {test.value = dense<0.0> : tensor<2x28xf32>},
                 %last: tensor<2x1xf32> {test.value = dense<[[63.5], [0x7F800000]]> : tensor<2x1xf32>}) -> tensor<2x33xf32> {
   %all = tensor.concat dim(1) %x, %rest, %last : (tensor<2x4xf32>, tensor<2x28xf32>, tensor<2x1xf32>) -> tensor<2x33xf32>
-  %q = transformer.quantize_rows %all : tensor<2x33xf32>
+  %q = transformer.quantize_rows int8 %all : tensor<2x33xf32>
   return %q : tensor<2x33xf32>
+}
+
+// The nearest bfloat16, ties to even; each number by itself.
+// CHECK-LABEL: @bf16_rows
+// CHECK-NEXT: [1, 4]
+// CHECK-NEXT: {{^}}1 1.015625 -1.0078125 {{-?}}nan{{$}}
+func.func @bf16_rows(%x: tensor<1x4xf32> {test.value = dense<[[1.00390625, 1.01171875, -1.005, 0x7FC00000]]> : tensor<1x4xf32>}) -> tensor<1x4xf32> {
+  %q = transformer.quantize_rows bf16 %x : tensor<1x4xf32>
+  return %q : tensor<1x4xf32>
 }

@@ -49,8 +49,8 @@ struct Bfloat16PairsFormat : LinearFormat {
     Value tokens = tensor::DimOp::create(b, operands.x, 0);
     Value empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{ShapedType::kDynamic, steps},
                                           b.getI32Type(), tokens);
-    auto rows = cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, operands.x,
-                                            ValueRange{empty});
+    auto rows =
+        cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, operands.x, ValueRange{empty});
     return {rows.getResult(0),
             emitPackedWeight(b, operands, {}, {panels, steps, columns}, b.getI32Type()),
             {},

@@ -279,7 +279,7 @@ void AttentionNest::emitOutputColumns(Place &place, Tile &tile, Value panel, int
         return old;
       });
   Value valueColumn = b.add(place.valueColumn, b.mul(panel, panelColumns));
-  sums = b.unrolledLoop(tile.keys, sums, [&](Value key, Values &s) {
+  sums = b.unrolledLoop(b.index(0), tile.keys, sums, [&](Value key, Values &s) {
     Values values;
     for (int64_t j = 0; j < n; ++j)
       values.push_back(b.loadVector(

@@ -56,18 +56,18 @@ Values transformer::emitPairs(Emit &b, ValueRange vectors) {
 void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
   Value x = op.getX(), out = op.getOuts()[0];
   VectorType type = VectorType::get({weightGroup}, b.getF32Type());
-  forEachGroup(
-      b, rowWork("bfloat16_rows", "tokens", rowWidth(x), 2), x,
-      [&](Value row, Value group, int64_t count) {
-        Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
-        Value words = emitNeighbourPairs(b, features);
-        SmallVector<Value> at = {row, b.mul(group, weightGroup / 2)};
-        if (count == weightGroup) {
-          vector::StoreOp::create(b, words, out, at);
-          return;
-        }
-        VectorType mask = cast<VectorType>(words.getType()).clone(b.getI1Type());
-        Value there = vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
-        vector::MaskedStoreOp::create(b, out, at, there, words);
-      });
+  forEachGroup(b, rowWork("bfloat16_rows", "tokens", rowWidth(x), 2), x,
+               [&](Value row, Value group, int64_t count) {
+                 Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
+                 Value words = emitNeighbourPairs(b, features);
+                 SmallVector<Value> at = {row, b.mul(group, weightGroup / 2)};
+                 if (count == weightGroup) {
+                   vector::StoreOp::create(b, words, out, at);
+                   return;
+                 }
+                 VectorType mask = cast<VectorType>(words.getType()).clone(b.getI1Type());
+                 Value there =
+                     vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
+                 vector::MaskedStoreOp::create(b, out, at, there, words);
+               });
 }

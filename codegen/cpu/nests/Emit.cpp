@@ -185,8 +185,9 @@ Values Emit::unrolledLoop(int64_t count, Values init, function_ref<void(Value, V
   return init;
 }
 
-Values Emit::unrolledLoop(Value count, Values init, function_ref<void(Value, Values &)> body) {
-  Value whole = mul(div(count, innerUnroll), innerUnroll);
+Values Emit::unrolledLoop(Value lower, Value upper, Values init,
+                          function_ref<void(Value, Values &)> body) {
+  Value whole = add(lower, mul(div(sub(upper, lower), innerUnroll), innerUnroll));
   auto steps = [&](int64_t n) {
     return [&, n](Value i, ValueRange args) {
       Values values(args);
@@ -195,6 +196,6 @@ Values Emit::unrolledLoop(Value count, Values init, function_ref<void(Value, Val
       return values;
     };
   };
-  init = loop(index(0), whole, innerUnroll, init, steps(innerUnroll));
-  return loop(whole, count, 1, init, steps(1));
+  init = loop(lower, whole, innerUnroll, init, steps(innerUnroll));
+  return loop(whole, upper, 1, init, steps(1));
 }

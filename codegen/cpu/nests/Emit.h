@@ -107,9 +107,11 @@ public:
   Values loop(Value lower, Value upper, int64_t step, ValueRange init,
               function_ref<Values(Value, ValueRange)> body);
   void forEach(Value lower, Value upper, int64_t step, function_ref<void(Value)> body);
-  /// Calls `body` for 0 .. count - 1 with what it carries, a few steps of the loop at a time.
+  /// Calls `body` for 0 .. count - 1, or lower .. upper - 1, with what it carries, a few steps of
+  /// the loop at a time.
   Values unrolledLoop(int64_t count, Values init, function_ref<void(Value, Values &)> body);
-  Values unrolledLoop(Value count, Values init, function_ref<void(Value, Values &)> body);
+  Values unrolledLoop(Value lower, Value upper, Values init,
+                      function_ref<void(Value, Values &)> body);
   /// The parallel loop `0 .. count - 1`; profiles say that it does `work`, as
   /// often as `amounts` say.
   void parallel(const Work &work, ValueRange amounts, Value count, function_ref<void(Value)> body);

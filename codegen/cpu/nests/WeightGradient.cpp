@@ -1,9 +1,10 @@
 //===- WeightGradient.cpp - a product over the tokens ---------------------===//
 //
-// First a becomes strips of the register tile's rows, which all tasks read. Then a task owns panels
-// of b: it copies their columns, in which the tile's vectors lie side by side, and goes through all
-// strips. Tokens are never divided, so a sum's order does not depend on the threads. In bfloat16 a
-// step is two tokens, whose numbers share words.
+// First a becomes strips of the register tile's rows and b panels of its columns. Then a task owns
+// some of either, and the tiles of c where they meet. Of a block of tokens a panel stays in the
+// first-level cache and the strips in the second; sums wait in c for the next block. Tokens are
+// never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a step
+// is two tokens, whose numbers share words.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/Bfloat16.h"
@@ -23,33 +24,62 @@ public:
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
         width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
-        element(cast<MemRefType>(strips.getType()).getElementType()), steps(b.dim(strips, 1)) {}
+        element(cast<MemRefType>(strips.getType()).getElementType()) {}
 
   void emit() {
     constexpr int64_t together = 8; // strips: neighbours share the lines of a row
-    Work packing = rowWork("weight_gradient rows", "tokens", rows, 2);
-    b.parallel(packing, tokens, b.index(llvm::divideCeil(rows, height * together)),
+    b.parallel(rowWork("weight_gradient rows", "tokens", rows, 2), tokens,
+               b.index(llvm::divideCeil(rows, height * together)),
                [&](Value task) { packStrips(b.mul(task, together), together); });
-    constexpr int64_t panelsOfTask = 2;
     int64_t numPanels = llvm::divideCeil(columns, width);
+    b.parallel(rowWork("weight_gradient columns", "tokens", columns, 2), tokens, b.index(numPanels),
+               [&](Value panel) { packPanel(panel); });
     Work work = rowWork("weight_gradient", "tokens", rows + columns, 1);
     work.sizes = "M=" + std::to_string(rows) + " N=" + std::to_string(columns);
     work.amounts[0].flops = 2 * rows * columns;
     work.fixedBytes = rowBytes(rows * columns);
-    b.parallel(work, tokens, b.index(llvm::divideCeil(numPanels, panelsOfTask)), [&](Value task) {
-      auto [lower, upper] = taskRange(b, task, panelsOfTask, b.index(numPanels));
-      b.forEach(lower, upper, 1, [&](Value panel) { packPanel(panel); });
-      int64_t whole = rows / height;
-      b.forEach(b.index(0), b.index(whole), 1, [&](Value strip) {
-        b.forEach(lower, upper, 1, [&](Value panel) { emitTile(strip, panel, height); });
-      });
-      if (rows % height)
-        b.forEach(lower, upper, 1,
-                  [&](Value panel) { emitTile(b.index(whole), panel, rows % height); });
+    int64_t strips = llvm::divideCeil(rows, height);
+    int64_t parts = llvm::divideCeil(strips, stripsOfTask());
+    int64_t stripsOfPart = llvm::divideCeil(strips, parts);
+    int64_t groups = llvm::divideCeil(numPanels, kPanelsOfTask);
+    b.parallel(work, tokens, b.index(parts * groups), [&](Value task) {
+      auto panels = taskRange(b, b.rem(task, b.index(groups)), kPanelsOfTask, b.index(numPanels));
+      auto strips =
+          taskRange(b, b.div(task, groups), stripsOfPart, b.index(llvm::divideCeil(rows, height)));
+      emitTask(strips, panels);
     });
   }
 
 private:
+  using Range = std::pair<Value, Value>;
+  static constexpr int64_t kPanelsOfTask = 2;
+
+  /// Of a panel half of the first-level cache has as many.
+  int64_t stepsOfBlock() const {
+    return std::max<int64_t>(b.target.getL1Bytes() / 2 / rowBytes(width), 1);
+  }
+  /// Of a block, and with what they add to, half of the second-level cache has as many.
+  int64_t stripsOfTask() const {
+    int64_t bytes = rowBytes(height) * (stepsOfBlock() + kPanelsOfTask * width);
+    return std::max<int64_t>(b.target.getL2Bytes() / 2 / bytes, 1);
+  }
+
+  void emitTask(Range strips, Range panels) {
+    int64_t size = stepsOfBlock(), whole = rows / height;
+    Value steps = b.dim(this->strips, 1);
+    // No tokens are a block, too: of zeros.
+    b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
+      Range block = {begin, b.min(b.add(begin, size), steps)};
+      b.forEach(panels.first, panels.second, 1, [&](Value panel) {
+        b.forEach(strips.first, b.min(strips.second, b.index(whole)), 1,
+                  [&](Value strip) { emitTile(strip, panel, block, height); });
+        if (rows % height)
+          b.ifThen(b.lt(b.index(whole), strips.second),
+                   [&] { emitTile(b.index(whole), panel, block, rows % height); });
+      });
+    });
+  }
+
   /// Rows in short blocks: the lines of the strips stay in the cache until they are full.
   void packStrips(Value first, int64_t count) {
     constexpr int64_t blockTokens = 16;
@@ -75,24 +105,22 @@ private:
     });
   }
 
-  /// The lanes of vector j of a panel that are inside of b; they differ in the last panel alone.
-  void forPanelKind(Value panel, function_ref<void(int64_t there)> body) {
+  /// What `body` makes of how many columns of a panel are inside of b: all but in the last panel.
+  Values byPanelKind(Value panel, TypeRange types, function_ref<Values(int64_t there)> body) {
     int64_t whole = columns / width, rest = columns % width;
-    if (!rest)
-      return body(width);
-    if (!whole)
-      return body(rest);
-    b.ifElse(
-        b.lt(panel, b.index(whole)), {},
-        [&] {
-          body(width);
-          return Values();
-        },
-        [&] {
-          body(rest);
-          return Values();
-        });
+    if (!rest || !whole)
+      return body(rest ? rest : width);
+    return b.ifElse(
+        b.lt(panel, b.index(whole)), types, [&] { return body(width); },
+        [&] { return body(rest); });
   }
+  void forPanelKind(Value panel, function_ref<void(int64_t there)> body) {
+    byPanelKind(panel, {}, [&](int64_t there) {
+      body(there);
+      return Values();
+    });
+  }
+  /// The lanes of vector j that are.
   int64_t lanesOf(int64_t there, int64_t j) const {
     return std::clamp<int64_t>(there - j * b.lanes(), 0, b.lanes());
   }
@@ -139,32 +167,57 @@ private:
     });
   }
 
-  void emitTile(Value strip, Value panel, int64_t there) {
-    VectorType type = b.vectorType().clone(element);
-    Values sums =
-        b.unrolledLoop(steps, Values(there * vectors, b.splat(0)), [&](Value step, Values &sums) {
-          Values row;
-          for (int64_t j = 0; j < vectors; ++j)
-            row.push_back(vector::LoadOp::create(b, type, panels,
-                                                 ValueRange{panel, step, b.index(j * b.lanes())}));
-          for (int64_t i = 0; i < there; ++i) {
-            Value factor = b.load(strips, {strip, step, b.index(i)});
-            factor = vector::BroadcastOp::create(b, type, factor);
-            for (int64_t j = 0; j < vectors; ++j) {
-              Value &sum = sums[i * vectors + j];
-              sum = isPairs() ? emitDotBfloat16(b, row[j], factor, sum)
-                              : emitFma(b, factor, row[j], sum);
-            }
-          }
-        });
-    Value firstRow = b.mul(strip, height), firstColumn = b.mul(panel, width);
+  void emitTile(Value strip, Value panel, const Range &block, int64_t there) {
+    Values zeros(there * vectors, b.splat(0));
+    Values sums = b.ifElse(
+        b.eq(block.first, b.index(0)), ValueRange(zeros).getTypes(), [&] { return zeros; },
+        [&] { return sumsSoFar(strip, panel, there, zeros); });
+    sums = addBlock(strip, panel, block, there, std::move(sums));
     forPanelKind(panel, [&](int64_t columnsThere) {
-      for (int64_t i = 0; i < there; ++i)
-        for (int64_t j = 0; j < vectors; ++j)
-          if (lanesOf(columnsThere, j))
-            b.storeVector(sums[i * vectors + j], c,
-                          {b.add(firstRow, i), b.add(firstColumn, j * b.lanes())},
-                          lanesOf(columnsThere, j));
+      forTile(strip, panel, there, columnsThere, [&](int64_t i, ValueRange at, int64_t lanes) {
+        b.storeVector(sums[i], c, at, lanes);
+      });
+    });
+  }
+
+  Values sumsSoFar(Value strip, Value panel, int64_t there, ValueRange zeros) {
+    return byPanelKind(panel, zeros.getTypes(), [&](int64_t columnsThere) {
+      Values sums(zeros);
+      forTile(strip, panel, there, columnsThere, [&](int64_t i, ValueRange at, int64_t lanes) {
+        sums[i] = b.loadVector(c, at, lanes);
+      });
+      return sums;
+    });
+  }
+
+  /// Calls `body` for the tile's vectors that are inside of c, with their places.
+  void forTile(Value strip, Value panel, int64_t there, int64_t columnsThere,
+               function_ref<void(int64_t i, ValueRange at, int64_t lanes)> body) {
+    Value firstRow = b.mul(strip, height), firstColumn = b.mul(panel, width);
+    for (int64_t i = 0; i < there; ++i)
+      for (int64_t j = 0; j < vectors; ++j)
+        if (lanesOf(columnsThere, j))
+          body(i * vectors + j, {b.add(firstRow, i), b.add(firstColumn, j * b.lanes())},
+               lanesOf(columnsThere, j));
+  }
+
+  Values addBlock(Value strip, Value panel, const Range &block, int64_t there, Values sums) {
+    VectorType type = b.vectorType().clone(element);
+    auto [begin, end] = block;
+    return b.unrolledLoop(begin, end, std::move(sums), [&](Value step, Values &sums) {
+      Values row;
+      for (int64_t j = 0; j < vectors; ++j)
+        row.push_back(vector::LoadOp::create(b, type, panels,
+                                             ValueRange{panel, step, b.index(j * b.lanes())}));
+      for (int64_t i = 0; i < there; ++i) {
+        Value factor = b.load(strips, {strip, step, b.index(i)});
+        factor = vector::BroadcastOp::create(b, type, factor);
+        for (int64_t j = 0; j < vectors; ++j) {
+          Value &sum = sums[i * vectors + j];
+          sum =
+              isPairs() ? emitDotBfloat16(b, row[j], factor, sum) : emitFma(b, factor, row[j], sum);
+        }
+      }
     });
   }
 
@@ -173,7 +226,6 @@ private:
   int64_t rows, columns, height, width, vectors;
   Value tokens;
   Type element; // of strips and panels
-  Value steps;
 };
 
 } // namespace
