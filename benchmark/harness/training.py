@@ -20,15 +20,18 @@ from harness.processes import Failure, Ours, Peer, compile_program, environment,
 from harness.shapes import Arrays, make_batch, token_count
 from harness.start import peer_command, run_once
 
-AGREEMENT = 1e-4  # largest difference of a peer's loss from ours, relative to it
+# Largest difference of a peer's loss from ours, relative to it; in bfloat16, which peers also store.
+AGREEMENT, MIXED_AGREEMENT = 1e-4, 1e-2
 
 
 class OurTrainer:
     """A compiled program: a fresh process a round."""
 
-    def __init__(self, folder: Path, cache: Path, threads: int, options: Options) -> None:
-        self.program, self.folder, self.threads = cache / options.isa.file_name("trainer"), folder, threads
-        compile_program(options.compiler, folder, self.program, options.isa, "--mode", "train")
+    def __init__(self, folder: Path, cache: Path, threads: int, options: Options, mixed: bool) -> None:
+        name = "trainer-bf16" if mixed else "trainer"
+        self.program, self.folder, self.threads = cache / options.isa.file_name(name), folder, threads
+        precision = ("--mixed-precision", "bf16") if mixed else ()
+        compile_program(options.compiler, folder, self.program, options.isa, "--mode", "train", *precision)
         self.batch, self.data, self.answer = (cache / name for name in ("batch.safetensors", "data.safetensors", "answer.json"))
         self.mib: list[float] = []
 
@@ -71,8 +74,8 @@ class OurTrainer:
 class PeerTrainer:
     """Processes for the loss and the first step, and a worker for all others."""
 
-    def __init__(self, name: str, folder: Path, cache: Path, threads: int, options: Options) -> None:
-        self.name, self.cache = f"{name}-trainer", cache
+    def __init__(self, name: str, folder: Path, cache: Path, threads: int, options: Options, mixed: bool) -> None:
+        self.name, self.cache, self.mixed = f"{name}-trainer", cache, np.bool_(mixed)
         self.environment = environment(threads) | options.isa.environment(cache)
         self.once = pinned(threads, peer_command(self.name, folder, cache, threads, options))
         self.make_worker = partial(Peer, self.name, folder, cache, threads, options.isa)
@@ -83,7 +86,7 @@ class PeerTrainer:
 
     def run(self, *, learns: bool) -> tuple[float, float]:
         """Milliseconds and memory of the whole process."""
-        np.savez(self.cache / "inputs.npz", learns=np.bool_(learns), **self.batch)
+        np.savez(self.cache / "inputs.npz", learns=np.bool_(learns), mixed=self.mixed, **self.batch)
         return run_once(self.once, self.environment)
 
     def loss(self) -> float:
@@ -97,7 +100,7 @@ class PeerTrainer:
 
     def start(self) -> None:
         self.worker = self.make_worker()
-        self.worker.prepare(self.batch | {"learns": np.bool_(True)})
+        self.worker.prepare(self.batch | {"learns": np.bool_(True), "mixed": self.mixed})
 
     def median_ms(self, repeat: int) -> float:
         return self.worker.median_ms(repeat)
@@ -110,13 +113,18 @@ class PeerTrainer:
             self.worker.close()
 
 
+def is_mixed(run: dict) -> bool:
+    return run.get("mixed_precision") == "bf16"
+
+
 def makers(run: dict, threads: int, options: Options) -> dict:
+    mixed = is_mixed(run)
     folder, cache = checkpoint(run["model"], options.cache), model_cache(run["model"], options.cache)
-    peers = {name: partial(PeerTrainer, name, folder, cache, threads, options) for name in run["peers"]}
-    return {Ours.name: partial(OurTrainer, folder, cache, threads, options)} | peers
+    peers = {name: partial(PeerTrainer, name, folder, cache, threads, options, mixed) for name in run["peers"]}
+    return {Ours.name: partial(OurTrainer, folder, cache, threads, options, mixed)} | peers
 
 
-def measure_batch(trainers: dict, batch: Arrays, options: Options, gaps: dict[str, str]) -> dict:
+def measure_batch(trainers: dict, batch: Arrays, agreement: float, options: Options, gaps: dict[str, str]) -> dict:
     losses: dict[str, float] = {}
     difference: dict[str, float] = {}
     first: dict[str, float] = {}
@@ -126,7 +134,7 @@ def measure_batch(trainers: dict, batch: Arrays, options: Options, gaps: dict[st
         losses[name] = trainer.loss()
         if name != Ours.name and Ours.name in losses:
             difference[name] = abs(losses[name] / losses[Ours.name] - 1)
-            if not difference[name] <= AGREEMENT:
+            if not difference[name] <= agreement:
                 raise Failure(f"its loss without dropout differs from ours by {difference[name]:.2g} of it")
         first[name] = trainer.first_ms()
         trainer.start()
@@ -146,14 +154,15 @@ def measure_batch(trainers: dict, batch: Arrays, options: Options, gaps: dict[st
 def measure_training(run: dict, all_threads: list[int], options: Options) -> list[dict]:
     """`run`: a run file with "train", the batches of its steps."""
     config = json.loads((checkpoint(run["model"], options.cache) / "config.json").read_text())
-    rows = []
+    agreement, rows = MIXED_AGREEMENT if is_mixed(run) else AGREEMENT, []
     for threads in all_threads:
         for name, shape in run["train"].items():
             batch, gaps = make_batch(shape, config), {}
-            row = {"model": run["model"], "isa": options.isa.name, "threads": threads, "shape": name}
-            title = f"training of {run['model']}, {name}, {threads} threads"
+            label = f"{name}, bf16" if is_mixed(run) else name
+            row = {"model": run["model"], "isa": options.isa.name, "threads": threads, "shape": label}
+            title = f"training of {run['model']}, {label}, {threads} threads"
             with contestants_of(makers(run, threads, options), title, gaps) as trainers:
-                row |= {"tokens": token_count(batch)} | measure_batch(trainers, batch, options, gaps)
+                row |= {"tokens": token_count(batch)} | measure_batch(trainers, batch, agreement, options, gaps)
             add_ratio(row)
             rows.append(row)
             note(f"{title}: " + ", ".join(f"{who} {ms:.0f} ms" for who, ms in row["median_ms"].items()))

@@ -18,18 +18,22 @@ def load(setup, compiled=lambda model: model):
     optimizer = torch.optim.AdamW(trained, lr=RATE, fused=True)
 
     def prepare(inputs):
-        """A step, or where `learns` is false the loss without dropout."""
-        learns = bool(inputs.pop("learns"))
+        """A step, or where `learns` is false the loss without dropout; with `mixed` in bfloat16 where autocast says so."""
+        learns, mixed = bool(inputs.pop("learns")), bool(inputs.pop("mixed"))
         tensors = {name: torch.from_numpy(value) for name, value in inputs.items()}
         plain.train(learns)
 
+        def loss_of(used):
+            with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+                return used(**tensors).loss
+
         @torch.inference_mode()
         def evaluate():
-            return plain(**tensors).loss.item()
+            return loss_of(plain).item()
 
         def step():
             optimizer.zero_grad()
-            loss = model(**tensors).loss
+            loss = loss_of(model)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(trained, CLIP)
             optimizer.step()
