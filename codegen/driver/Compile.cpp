@@ -1,5 +1,6 @@
 //===- Compile.cpp - what transformer-compile does ------------------------===//
 #include "codegen/driver/Compile.h"
+#include "codegen/Target.h"
 #include "codegen/cpu/Target.h"
 #include "codegen/driver/CheckpointFiles.h"
 #include "codegen/driver/EmitObject.h"
@@ -22,6 +23,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -44,10 +47,9 @@ llvm::Expected<Goal> goalOf(const CompileOptions &options) {
     return createStringError("--target " + options.target + ": expected " + targetNames());
   std::string emit = options.emit;
   StringRef ending = path::extension(options.output);
-  if (emit.empty() && kind->name == "cpu")
-    emit = ending == ".so" ? "module" : "exe";
-  else if (emit.empty())
-    emit = ending == ".cubin" ? "cubin" : "ptx";
+  bool isGpuFile = kind->name == "cuda" && (ending == ".ptx" || ending == ".cubin");
+  if (emit.empty())
+    emit = isGpuFile ? ending.drop_front() : ending == ".so" ? "module" : "exe";
   if (emit == "dialect")
     return Goal{kind, 0, ""};
   for (auto [i, stage] : llvm::enumerate(kind->stages))
@@ -319,30 +321,64 @@ llvm::Error writeCpu(ModuleOp module, const Goal &goal, const CompileOptions &op
                                       : llvm::CodeGenFileType::ObjectFile);
 }
 
-/// From NVVM to PTX or machine code.
+/// Of what a program does beside its kernels: every machine with a GPU has it.
+StringRef hostArch() {
+  return llvm::Triple(llvm::sys::getDefaultTargetTriple()).isAArch64() ? "aarch64" : "x86-64-v2";
+}
+
+/// From NVVM to a file of `goal`: PTX, machine code, or a program that holds both.
 llvm::Error writeGpu(ModuleOp module, const Goal &goal, const CompileOptions &options,
-                     TimingScope &timing) {
-  TimingScope code = timing.nest("PTX");
-  PassManager manager(module.getContext());
-  buildPtxPipeline(manager);
-  DiagnosticText diagnostics(*module.getContext());
-  if (failed(manager.run(module)))
-    return diagnostics.error("compiling " + options.input + " failed");
-  llvm::Expected<std::string> ptx = ptxOf(module);
-  if (!ptx)
-    return ptx.takeError();
+                     const llvm::MemoryBuffer *weights, TimingScope &timing) {
+  auto run = [&](auto build) -> llvm::Error {
+    PassManager manager(module.getContext());
+    build(manager);
+    DiagnosticText diagnostics(*module.getContext());
+    if (failed(manager.run(module)))
+      return diagnostics.error("compiling " + options.input + " failed");
+    return llvm::Error::success();
+  };
   auto write = [&](StringRef bytes) {
     return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       out << bytes;
       return llvm::Error::success();
     });
   };
+  TimingScope code = timing.nest("PTX");
+  if (llvm::Error error = run(buildPtxPipeline))
+    return error;
+  llvm::Expected<std::string> ptx = ptxOf(module);
+  if (!ptx)
+    return ptx.takeError();
   if (goal.file == "ptx")
     return write(*ptx);
   code.stop();
   TimingScope assembling = timing.nest("ptxas");
-  auto cubin = assemblePtx(*ptx, options.arch);
-  return cubin ? write((*cubin)->getBuffer()) : cubin.takeError();
+  std::unique_ptr<llvm::MemoryBuffer> cubin;
+  std::string missing = "ptxas was not found in PATH, CUDA_HOME or /usr/local/cuda";
+  if (std::optional<std::string> ptxas = findPtxas()) {
+    auto assembled = assemblePtx(*ptxas, *ptx, options.arch);
+    if (!assembled)
+      return assembled.takeError();
+    cubin = std::move(*assembled);
+  } else if (goal.file == "cubin") {
+    return createStringError("--emit cubin: " + missing + "; --emit ptx needs none");
+  } else {
+    llvm::errs() << "note: " << missing << ": " << options.output
+                 << " holds PTX alone, which the driver compiles at each start\n";
+  }
+  if (goal.file == "cubin")
+    return write(cubin->getBuffer());
+  assembling.stop();
+  TimingScope host = timing.nest("Host functions");
+  auto target = cpuTarget(module.getContext(), hostArch());
+  if (!target)
+    return target.takeError();
+  embedKernels(module, *ptx, cubin ? cubin->getBuffer() : "");
+  module->setAttr(kHostTargetAttr, *target);
+  if (llvm::Error error = run(buildGpuHostPipeline))
+    return error;
+  host.stop();
+  return writeCpu(module, goal, options, *target, weights, timing);
 }
 
 } // namespace
@@ -400,5 +436,5 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
     });
   if (goal->kind->name == "cpu")
     return writeCpu(**module, *goal, options, target, weights.get(), timing);
-  return writeGpu(**module, *goal, options, timing);
+  return writeGpu(**module, *goal, options, weights.get(), timing);
 }

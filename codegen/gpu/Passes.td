@@ -15,6 +15,17 @@ def SetGpuTarget : Pass<"transformer-gpu-set-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def HostInputs : Pass<"transformer-gpu-host-inputs", "::mlir::ModuleOp"> {
+  let summary = "Inputs that sizes depend on, on the host, too";
+  let description = [{
+    The number of tokens, on which sizes of buffers and launches depend, is the host's to
+    count (`count_tokens`), and what an entry point gets lies on the device. The entry point
+    gets an argument more, with `transformer.host_input`: the host's copy of the mask, which
+    it counts in. Nobody waits for the device in the middle of a call. Fails where the
+    tokens of something else than an entry point's input are counted.
+  }];
+}
+
 def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Kernels on buffers to threads, functions to arithmetic";
   let description = [{
@@ -32,11 +43,24 @@ def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
   let description = [{
     Every outermost `scf.parallel` from 0 by steps of 1 becomes a `gpu.launch` of
     as many threads as it has places, in blocks of one dimension; what is inside
-    runs in the thread. The kernel is named after the function and goes to the
+    runs in the thread, and constants that it reads are there, too. The kernel is named after the function and goes to the
     module `@kernels`. Fails for a parallel loop of another kind.
   }];
   let options = [Option<"threads", "threads", "int64_t", "128", "threads of a block">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def LowerLaunches : Pass<"transformer-gpu-lower-launches", "::mlir::ModuleOp"> {
+  let summary = "Launches to calls of the runtime's tr_launch";
+  let description = [{
+    Every `gpu.launch_func` of a function becomes a call of `tr_launch` with the kernel's
+    number and pointers to its arguments, a buffer's as the fields of its descriptor.
+    `transformer.device` becomes a constant that names the kernels and points to their code,
+    if it is there as `transformer.ptx` and `transformer.cubin`. Calls with `transformer.scope`
+    name the layer. Fails where a function reads or writes the device's memory, which only
+    kernels can, or passes them a constant of the host.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
 }
 
 def AttachGpuTarget : Pass<"transformer-gpu-attach-target", "::mlir::ModuleOp"> {

@@ -4,6 +4,7 @@
 #include "codegen/gpu/Passes.h"
 #include "codegen/memory/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -19,12 +20,13 @@ void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch)
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
+  manager.addPass(createHostInputs());
   manager.addPass(createConvertLinalgToParallelLoopsPass());
   manager.addPass(createEmitGpuKernels());
+  manager.addPass(createMapThreads()); // a clean-up would make a loop of one step the host's code
   addCleanUp(manager);
   manager.addPass(createPlanMemory());
   addCleanUp(manager);
-  manager.addPass(createMapThreads());
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createAttachGpuTarget());
   addCleanUp(manager);
@@ -46,4 +48,21 @@ void mlir::transformer::buildPtxPipeline(OpPassManager &manager) {
   GpuModuleToBinaryPassOptions options;
   options.compilationTarget = "isa";
   manager.addPass(createGpuModuleToBinaryPass(options));
+}
+
+void mlir::transformer::buildGpuHostPipeline(OpPassManager &manager) {
+  manager.addPass(createLowerLaunches());
+  manager.addPass(createLowerModuleAbi());
+  OpPassManager &functions = manager.nestAny(); // of the LLVM dialect, too
+  addCleanUp(functions);
+  functions.addPass(arith::createArithExpandOpsPass());
+  functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
+  ConvertToLLVMPassOptions inFunctions;
+  inFunctions.filterDialects = {"arith", "cf", "index", "memref", "ub"};
+  manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  addBlockCleanUp(manager.nestAny());
 }

@@ -16,6 +16,9 @@ void buildGpuPipeline(OpPassManager &manager, llvm::StringRef arch);
 void buildNvvmPipeline(OpPassManager &manager);
 /// The GPU module as PTX, in a `gpu.binary`.
 void buildPtxPipeline(OpPassManager &manager);
+/// Behind embedKernels: the functions that launch the kernels in the LLVM dialect, with the module
+/// ABI.
+void buildGpuHostPipeline(OpPassManager &manager);
 
 } // namespace mlir::transformer
 
