@@ -39,7 +39,7 @@ struct Goal {
 };
 
 llvm::Expected<Goal> goalOf(const CompileOptions &options) {
-  const TargetKind *kind = findTargetKind(options.target);
+  const TargetKind *kind = options.kind ? options.kind : findTargetKind(options.target);
   if (!kind)
     return createStringError("--target " + options.target + ": expected " + targetNames());
   std::string emit = options.emit;
@@ -75,8 +75,6 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   if (options.lora && !trains)
     return createStringError("--lora goes with --mode train; an adapter's folder is compiled "
                              "without it");
-  if (trains && goal.kind->name != "cpu")
-    return createStringError("--target " + options.target + ": expected cpu with --mode train");
   if (llvm::Error error = options.dtypes.check())
     return error;
   if (goal.kind->name != "cpu")

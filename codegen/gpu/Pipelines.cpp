@@ -13,8 +13,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
-  manager.addPass(createSetGpuTarget({arch.str()}));
+void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
@@ -24,6 +23,11 @@ void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch)
   addCleanUp(manager);
   manager.addPass(createPlanMemory());
   addCleanUp(manager);
+}
+
+void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
+  manager.addPass(createSetGpuTarget({arch.str()}));
+  buildGpuThreadsPipeline(manager);
   manager.addPass(createMapThreads());
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createAttachGpuTarget());
