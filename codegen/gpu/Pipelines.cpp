@@ -18,17 +18,18 @@ void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
-  manager.addPass(createConvertLinalgToParallelLoopsPass());
   manager.addPass(createEmitGpuKernels());
+  manager.addPass(createConvertLinalgToParallelLoopsPass());
   addCleanUp(manager);
+  manager.addPass(createScalarsToThreads());
   manager.addPass(createPlanMemory());
-  addCleanUp(manager);
 }
 
 void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
   manager.addPass(createSetGpuTarget({arch.str()}));
   buildGpuThreadsPipeline(manager);
   manager.addPass(createMapThreads());
+  addCleanUp(manager);
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createAttachGpuTarget());
   addCleanUp(manager);
