@@ -60,12 +60,6 @@ llvm::Expected<Goal> goalOf(const CompileOptions &options) {
 }
 
 llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
-  auto only = [&](StringRef option, StringRef value, StringRef supported) -> llvm::Error {
-    if (value == supported)
-      return llvm::Error::success();
-    return createStringError("--" + option + " " + value + ": expected " + supported +
-                             " (others are not supported yet)");
-  };
   if (llvm::Error error = options.purpose.check())
     return error;
   bool trains = options.purpose.trains();
@@ -77,9 +71,6 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
                              "without it");
   if (llvm::Error error = options.dtypes.check())
     return error;
-  if (goal.kind->name != "cpu")
-    if (llvm::Error error = only("weights-dtype", options.dtypes.weights, "f32"))
-      return error;
   StringRef directory = path::parent_path(options.output);
   if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
     return createStringError("-o " + options.output + ": there is no directory " + directory);

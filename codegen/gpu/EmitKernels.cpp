@@ -35,7 +35,8 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
     getOperation()->walk([&](Operation *op) {
       bool isKernel = isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
                       !isa<kernel::GetParameterOp>(op);
-      if (isKernel || isa<linalg::MatmulOp>(op))
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (isKernel || (linalgOp && simt::isSumOfTerms(linalgOp)))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -43,7 +44,7 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       auto emit = [&](auto typed)
         requires requires { simt::emitKernel(b, typed); }
       { return simt::emitKernel(b, typed); };
-      bool emitted = kernel::emitAs<linalg::MatmulOp>(op, emit) || kernel::emitAs<
+      bool emitted = kernel::emitAs<linalg::LinalgOp>(op, emit) || kernel::emitAs<
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"
                                                                        >(op, emit);

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_MAPTHREADS
@@ -24,6 +25,15 @@ bool isPlain(scf::ParallelOp loop) {
          llvm::all_of(loop.getStep(), [](Value v) { return isConstantIntValue(v, 1); });
 }
 
+/// As PTX takes it: letters, digits, _ and $.
+std::string kernelName(StringRef function, size_t number) {
+  std::string name = (function + "_" + Twine(number)).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '$';
+  return name;
+}
+
 struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -38,7 +48,7 @@ struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> 
           loop.emitOpError("cannot be launched: expected loops from 0 by 1 without results");
           return signalPassFailure();
         }
-        launch(loop, (function.getName() + "_" + Twine(i)).str());
+        launch(loop, kernelName(function.getName(), i));
       }
     }
   }

@@ -15,10 +15,23 @@ def SetGpuTarget : Pass<"transformer-gpu-set-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
+  let summary = "Weights that are rounded stay narrow";
+  let description = [{
+    A `quantize_weight` becomes what is stored of it (bf16; integers of 8 bits with a
+    scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
+    inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
+    sum that makes floats of that. `quantize_rows` becomes arithmetic. Fails for
+    another op that reads a rounded weight.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Kernels on buffers to threads, functions to arithmetic";
   let description = [{
-    Replaces `transformer_kernel` ops and `linalg.matmul` on buffers by a
+    Replaces `transformer_kernel` ops and sums of linalg (matrix products) on buffers by a
     `scf.parallel` with an index for each thread (`count_tokens`, on which sizes
     depend, by loops of the host), and exp, exp2, tanh, erf and activations on f32,
     log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a

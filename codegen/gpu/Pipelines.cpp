@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
+  manager.addPass(createNarrowWeights());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());

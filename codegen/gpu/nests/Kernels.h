@@ -49,7 +49,10 @@ void emitKernel(Loops &b, kernel::RelativeScoresGradientOp op);
 void emitKernel(Loops &b, kernel::TokenGradientOp op);
 void emitKernel(Loops &b, kernel::DropoutOp op);
 void emitKernel(Loops &b, kernel::AttentionGradientOp op);
-void emitKernel(Loops &b, linalg::MatmulOp op);
+void emitKernel(Loops &b, linalg::LinalgOp op);
+
+/// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
+bool isSumOfTerms(linalg::LinalgOp op);
 
 } // namespace mlir::transformer::simt
 
