@@ -42,7 +42,7 @@ struct Goal {
 };
 
 llvm::Expected<Goal> goalOf(const CompileOptions &options) {
-  const TargetKind *kind = findTargetKind(options.target);
+  const TargetKind *kind = options.kind ? options.kind : findTargetKind(options.target);
   if (!kind)
     return createStringError("--target " + options.target + ": expected " + targetNames());
   std::string emit = options.emit;
@@ -62,12 +62,6 @@ llvm::Expected<Goal> goalOf(const CompileOptions &options) {
 }
 
 llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
-  auto only = [&](StringRef option, StringRef value, StringRef supported) -> llvm::Error {
-    if (value == supported)
-      return llvm::Error::success();
-    return createStringError("--" + option + " " + value + ": expected " + supported +
-                             " (others are not supported yet)");
-  };
   if (llvm::Error error = options.purpose.check())
     return error;
   bool trains = options.purpose.trains();
@@ -77,13 +71,8 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   if (options.lora && !trains)
     return createStringError("--lora goes with --mode train; an adapter's folder is compiled "
                              "without it");
-  if (trains && goal.kind->name != "cpu")
-    return createStringError("--target " + options.target + ": expected cpu with --mode train");
   if (llvm::Error error = options.dtypes.check())
     return error;
-  if (goal.kind->name != "cpu")
-    if (llvm::Error error = only("weights-dtype", options.dtypes.weights, "f32"))
-      return error;
   StringRef directory = path::parent_path(options.output);
   if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
     return createStringError("-o " + options.output + ": there is no directory " + directory);

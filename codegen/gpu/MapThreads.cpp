@@ -28,15 +28,13 @@ bool isPlain(scf::ParallelOp loop) {
          llvm::all_of(loop.getStep(), [](Value v) { return isConstantIntValue(v, 1); });
 }
 
-/// A function's name as PTX takes it: letters, digits, "_" and "$".
-std::string ptxName(StringRef name) {
-  std::string result;
-  for (char c : name)
-    if (llvm::isAlnum(c) || c == '_')
-      result += c;
-    else
-      result += c == '.' ? "$" : "$" + llvm::utohexstr(static_cast<unsigned char>(c));
-  return llvm::isDigit(result.front()) ? "$" + result : result;
+/// As PTX takes it: letters, digits, _ and $.
+std::string kernelName(StringRef function, size_t number) {
+  std::string name = (function + "_" + Twine(number)).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '$';
+  return name;
 }
 
 struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> {
@@ -53,7 +51,7 @@ struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> 
           loop.emitOpError("cannot be launched: expected loops from 0 by 1 without results");
           return signalPassFailure();
         }
-        launch(loop, ptxName(function.getName()) + "_" + std::to_string(i));
+        launch(loop, kernelName(function.getName(), i));
       }
     }
   }

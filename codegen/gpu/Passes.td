@@ -26,16 +26,44 @@ def HostInputs : Pass<"transformer-gpu-host-inputs", "::mlir::ModuleOp"> {
   }];
 }
 
+def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
+  let summary = "Weights that are rounded stay narrow";
+  let description = [{
+    A `quantize_weight` becomes what is stored of it (bf16; integers of 8 bits with a
+    scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
+    inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
+    sum that makes floats of that. `quantize_rows` becomes arithmetic. Fails for
+    another op that reads a rounded weight.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Kernels on buffers to threads, functions to arithmetic";
   let description = [{
-    Replaces `transformer_kernel` ops on buffers by a `scf.parallel` with an index
-    for each thread (`count_tokens`, on which sizes depend, by loops of the host),
-    and exp, exp2, tanh, erf and activations on f32 by arithmetic. Plain kernels: a
-    row or a number a thread. Fails, naming the op, for one that is left.
+    Replaces `transformer_kernel` ops and sums of linalg (matrix products) on buffers by a
+    `scf.parallel` with an index for each thread (`count_tokens`, on which sizes
+    depend, by loops of the host), and exp, exp2, tanh, erf and activations on f32,
+    log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
+    thread. Fails, naming the op, for one that is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ScalarsToThreads : Pass<"transformer-gpu-scalars-to-threads", "::mlir::ModuleOp"> {
+  let summary = "Scalar code on the device's memory to a thread";
+  let description = [{
+    What a function's block itself does with memory between two kernels or calls (a
+    loss, the clipping of gradients, the coefficients of an optimizer's step, loops of
+    one index that canonicalisation has taken away) becomes a `scf.parallel` of one
+    thread; later threads load what they need of its results. Integers that are only
+    loaded and are not made floats stay with the host: sizes and keys of dropout follow
+    from them. Canonicalisation takes such loops away again: none stands between this
+    and `transformer-gpu-map-threads`. Fails where the host itself needs a result.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {

@@ -14,18 +14,24 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
-  manager.addPass(createSetGpuTarget({arch.str()}));
+void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
+  manager.addPass(createNarrowWeights());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
   manager.addPass(createHostInputs());
-  manager.addPass(createConvertLinalgToParallelLoopsPass());
   manager.addPass(createEmitGpuKernels());
-  manager.addPass(createMapThreads()); // a clean-up would make a loop of one step the host's code
+  manager.addPass(createConvertLinalgToParallelLoopsPass());
   addCleanUp(manager);
+  manager.addPass(createScalarsToThreads());
   manager.addPass(createPlanMemory());
+}
+
+void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
+  manager.addPass(createSetGpuTarget({arch.str()}));
+  buildGpuThreadsPipeline(manager);
+  manager.addPass(createMapThreads());
   addCleanUp(manager);
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createAttachGpuTarget());

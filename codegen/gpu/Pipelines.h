@@ -10,6 +10,8 @@ class OpPassManager;
 
 namespace mlir::transformer {
 
+/// Linalg and kernels on tensors to buffers in one arena and `scf.parallel`, an index a thread.
+void buildGpuThreadsPipeline(OpPassManager &manager);
 /// Buffers in one arena, kernels in `gpu.module @kernels`, launches in the functions.
 void buildGpuPipeline(OpPassManager &manager, llvm::StringRef arch);
 /// The GPU module in NVVM.

@@ -74,6 +74,8 @@ void Program::execute(Call &call) {
     add(call.state->tensor(index));
   for (Tensor &tensor : call.outputs)
     add(tensor);
+  for (size_t index : call.entry->hostInputs)
+    add(call.inputs[index]);
   size_t bytes = scratchBytes(*code, *call.entry, parameters.slots(), io);
   const tr_function &function = code->functions()[call.entry->function];
   function.call(parameters.slots(), io.data(), arena.reserve(bytes));
