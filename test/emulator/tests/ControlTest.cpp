@@ -9,7 +9,7 @@ using Control = Emulated;
 TEST_F(Control, BranchesComeTogetherAgain) {
   // The blocks of the two sides in the order in which LLVM sometimes writes them: the join first.
   auto got = results<uint32_t>(R"(
-    and.b32 %r1, %tid, 1;
+    and.b32 %r1, %t, 1;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 bra EVEN;
     bra.uni ODD;
@@ -36,9 +36,9 @@ TEST_F(Control, LoopsOfDifferentLength) {
     mov.u32 %r0, 0;
     mov.u32 %r1, 0;
 OUTER:
-    setp.ge.u32 %p1, %r1, %tid;
+    setp.ge.u32 %p1, %r1, %t;
     @%p1 bra END;
-    add.u32 %r0, %r0, %tid;
+    add.u32 %r0, %r0, %t;
     and.b32 %r2, %r1, 3;
 INNER:
     setp.eq.u32 %p2, %r2, 0;
@@ -62,7 +62,7 @@ TEST_F(Control, ALaneThatWaitsForAnotherOfItsWarp) {
   // Lane 0 spins, furthest behind, until lane 1 has stored: both must get turns.
   uint64_t flag = upload<uint32_t>({0});
   EXPECT_EQ(launch(moduleOf(1, R"(
-    setp.ne.u32 %p1, %tid, 0;
+    setp.ne.u32 %p1, %t, 0;
     @%p1 bra WRITE;
 SPIN:
     atom.global.or.b32 %r1, [%a0], 0;
@@ -94,7 +94,7 @@ BIG:
 })";
   uint64_t out = allocate(128);
   ASSERT_EQ(launch(moduleOf(1, R"(
-    rem.u32 %r1, %tid, 3;
+    rem.u32 %r1, %t, 3;
 LIST: .branchtargets L0, L1, L2;
     brx.idx %r1, LIST;
 L0:
@@ -110,7 +110,7 @@ CALL:
       st.param.b32 [x0], %r2;
       call.uni (r0), twice, (x0);
       ld.param.b32 %r0, [r0]; }
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %t, 4, %a0;
     st.global.b32 [%rd1], %r0;)",
                             globals),
                    {out}),
@@ -123,28 +123,28 @@ CALL:
 
 TEST_F(Control, Shuffles) {
   auto lane = [&](const std::string &line, uint32_t i) { return results<uint32_t>(line)[i]; };
-  EXPECT_EQ(lane("shfl.sync.bfly.b32 %r0, %tid, 5, 31, -1;", 9), 12u);
-  EXPECT_EQ(lane("shfl.sync.up.b32 %r0, %tid, 2, 0, -1;", 9), 7u);
-  EXPECT_EQ(lane("shfl.sync.up.b32 %r0, %tid, 2, 0, -1;", 1), 1u);
-  EXPECT_EQ(lane("shfl.sync.down.b32 %r0, %tid, 4, 31, -1;", 30), 30u);
-  EXPECT_EQ(lane("shfl.sync.down.b32 %r0|%p1, %tid, 4, 31, -1; selp.b32 %r0, %r0, 77, %p1;", 30),
+  EXPECT_EQ(lane("shfl.sync.bfly.b32 %r0, %t, 5, 31, -1;", 9), 12u);
+  EXPECT_EQ(lane("shfl.sync.up.b32 %r0, %t, 2, 0, -1;", 9), 7u);
+  EXPECT_EQ(lane("shfl.sync.up.b32 %r0, %t, 2, 0, -1;", 1), 1u);
+  EXPECT_EQ(lane("shfl.sync.down.b32 %r0, %t, 4, 31, -1;", 30), 30u);
+  EXPECT_EQ(lane("shfl.sync.down.b32 %r0|%p1, %t, 4, 31, -1; selp.b32 %r0, %r0, 77, %p1;", 30),
             77u);
   // Segments of 8 lanes: c = 0x181f.
-  EXPECT_EQ(lane("shfl.sync.idx.b32 %r0, %tid, 3, 0x181f, -1;", 21), 19u);
+  EXPECT_EQ(lane("shfl.sync.idx.b32 %r0, %t, 3, 0x181f, -1;", 21), 19u);
 }
 
 TEST_F(Control, Votes) {
-  EXPECT_EQ(results<uint32_t>("setp.lt.u32 %p1, %tid, 5; vote.sync.ballot.b32 %r0, %p1, -1;")[7],
+  EXPECT_EQ(results<uint32_t>("setp.lt.u32 %p1, %t, 5; vote.sync.ballot.b32 %r0, %p1, -1;")[7],
             31u);
-  EXPECT_EQ(result<uint32_t>("setp.lt.u32 %p1, %tid, 5; vote.sync.all.pred %p2, %p1, -1;"
+  EXPECT_EQ(result<uint32_t>("setp.lt.u32 %p1, %t, 5; vote.sync.all.pred %p2, %p1, -1;"
                              "vote.sync.any.pred %p3, !%p1, -1; selp.b32 %r0, 2, 0, %p2;"
                              "selp.b32 %r1, 1, 0, %p3; add.u32 %r0, %r0, %r1;"),
             1u);
-  EXPECT_EQ(results<uint32_t>("redux.sync.add.s32 %r0, %tid, -1;")[3], 31u * 16);
-  EXPECT_EQ(results<uint32_t>("redux.sync.max.u32 %r0, %tid, -1;")[3], 31u);
-  EXPECT_EQ(results<uint32_t>("shr.u32 %r1, %tid, 4; match.any.sync.b32 %r0, %r1, -1;")[20],
+  EXPECT_EQ(results<uint32_t>("redux.sync.add.s32 %r0, %t, -1;")[3], 31u * 16);
+  EXPECT_EQ(results<uint32_t>("redux.sync.max.u32 %r0, %t, -1;")[3], 31u);
+  EXPECT_EQ(results<uint32_t>("shr.u32 %r1, %t, 4; match.any.sync.b32 %r0, %r1, -1;")[20],
             0xffff0000u);
-  EXPECT_EQ(results<uint32_t>("elect.sync %r0|%p1, -1; selp.b32 %r0, 1, 0, %p1;"), [] {
+  EXPECT_EQ(results<uint32_t>("elect.sync %r0|%p1, -1; selp.b32 %r0, 1, 0, %p1;", "sm_90"), [] {
     std::vector<uint32_t> first(32);
     first[0] = 1;
     return first;
@@ -154,9 +154,9 @@ TEST_F(Control, Votes) {
 TEST_F(Control, PartsOfAWarp) {
   // Half of the lanes, apart from the others, each half with its own members.
   auto got = results<uint32_t>(R"(
-    setp.lt.u32 %p1, %tid, 16;
+    setp.lt.u32 %p1, %t, 16;
     @%p1 bra LOW;
-    redux.sync.add.u32 %r0, %tid, 0xffff0000;
+    redux.sync.add.u32 %r0, %t, 0xffff0000;
     bra.uni END;
 LOW:
     redux.sync.add.u32 %r0, 1, 0x0000ffff;
@@ -170,7 +170,7 @@ TEST_F(Control, GridsAndBlocks) {
   ASSERT_EQ(launch(moduleOf(1, R"(
     mov.u32 %r1, %ctaid.x;
     mov.u32 %r2, %ntid.x;
-    mad.lo.u32 %r3, %r1, %r2, %tid;
+    mad.lo.u32 %r3, %r1, %r2, %t;
     mov.u32 %r4, %nctaid.x;
     mad.lo.u32 %r5, %r3, 10, %r4;
     mad.wide.u32 %rd1, %r3, 4, %a0;

@@ -23,19 +23,18 @@ protected:
   int run(const std::string &body, unsigned threads, unsigned blocks) {
     std::vector<uint32_t> numbers(1024);
     std::iota(numbers.begin(), numbers.end(), 0);
-    return launch(
-        moduleOf(2, ".shared .align 16 .b8 tile[4096];\nmov.u32 %r30, tile;\n"
-                    "shl.b32 %r31, %tid, 2;\nadd.u32 %r32, %r30, %r31;\n"
-                    "mad.wide.u32 %rd30, %tid, 4, %a0;\nmad.wide.u32 %rd31, %tid, 4, %a1;\n" +
-                        body),
-        {upload(numbers), allocate(4096)}, blocks, threads);
+    return launch(moduleOf(2, ".shared .align 16 .b8 tile[4096];\nmov.u32 %r30, tile;\n"
+                              "shl.b32 %r31, %t, 2;\nadd.u32 %r32, %r30, %r31;\n"
+                              "mad.wide.u32 %rd30, %t, 4, %a0;\nmad.wide.u32 %rd31, %t, 4, %a1;\n" +
+                                  body),
+                  {upload(numbers), allocate(4096)}, blocks, threads);
   }
 };
 
 TEST_F(Faults, BeyondAnAllocation) {
   expect(illegalAddress, "beyond the end of the allocation of 4096 bytes",
          "ld.global.b32 %r1, [%rd30+3844];", "ld.global.b32 %r1, [%rd30+3840];");
-  expect(illegalAddress, "4 bytes before the allocation", "ld.global.b32 %r1, [%rd30-4];",
+  expect(illegalAddress, "4 bytes before the allocation", "ld.global.b32 %r1, [%rd30+-4];",
          "ld.global.b32 %r1, [%rd30];");
   expect(illegalAddress, "thread (63, 0, 0)", "st.global.b32 [%rd31+3844], 1;",
          "st.global.b32 [%rd31+3840], 1;");
@@ -53,7 +52,7 @@ TEST_F(Faults, Misaligned) {
   expect(misaligned, "16 bytes", "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%a0+8];",
          "ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%a0+16];");
   expect(misaligned, "8 bytes", "st.shared.b64 [%r32], 0;",
-         "shl.b32 %r1, %tid, 3; add.u32 %r1, %r1, %r30; st.shared.b64 [%r1], 0;");
+         "shl.b32 %r1, %t, 3; add.u32 %r1, %r1, %r30; st.shared.b64 [%r1], 0;");
 }
 
 TEST_F(Faults, NeverWritten) {
@@ -87,21 +86,21 @@ TEST_F(Faults, SharedRaces) {
          "st.shared.b32 [%r32], 1; bar.sync 0;" + read + "bar.sync 0; st.shared.b32 [%r32], 2;");
   // Two threads write the same bytes, the same number even.
   expect(illegalAddress, "race:", "st.shared.b32 [%r30], 1;",
-         "setp.eq.u32 %p1, %tid, 0; @%p1 st.shared.b32 [%r30], 1;");
+         "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.b32 [%r30], 1;");
   // Of another lane of the warp.
   const std::string neighbour =
       "xor.b32 %r1, %r31, 4; add.u32 %r1, %r1, %r30; ld.shared.b32 %r2, [%r1];\n";
   expect(illegalAddress, "race:", "st.shared.b32 [%r32], 1;" + neighbour,
          "st.shared.b32 [%r32], 1; bar.warp.sync -1;" + neighbour);
   // Halves of a word are two things.
-  EXPECT_EQ(run("shl.b32 %r1, %tid, 1; add.u32 %r1, %r1, %r30; st.shared.b16 [%r1], 7;", 64, 1),
+  EXPECT_EQ(run("shl.b32 %r1, %t, 1; add.u32 %r1, %r1, %r30; st.shared.b16 [%r1], 7;", 64, 1),
             success)
       << said;
 }
 
 TEST_F(Faults, GlobalRaces) {
   expect(illegalAddress, "of block", "st.global.b32 [%a1], 1;",
-         "setp.eq.u32 %p1, %tid, 0; @%p1 st.global.b32 [%a1], 1;");
+         "setp.eq.u32 %p1, %t, 0; @%p1 st.global.b32 [%a1], 1;");
   const std::string byBlock = "mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd31, %r1, 256, %rd31;";
   expect(illegalAddress, "of block", "st.global.b32 [%rd31], 1;",
          byBlock + "st.global.b32 [%rd31], 1;", 64, 2);
@@ -122,26 +121,25 @@ TEST_F(Faults, ReadsOfWhatAnotherBlockWrites) {
 
 TEST_F(Faults, BarriersThatNotAllReach) {
   expect(launchFailed, "have exited",
-         "setp.ge.u32 %p1, %tid, 32; @%p1 bra END; bar.sync 0;\nEND:", "bar.sync 0;");
-  expect(launchFailed, "have exited", "setp.eq.u32 %p1, %tid, 3; @%p1 exit; bar.sync 0;",
+         "setp.ge.u32 %p1, %t, 32; @%p1 bra END; bar.sync 0;\nEND:", "bar.sync 0;");
+  expect(launchFailed, "have exited", "setp.eq.u32 %p1, %t, 3; @%p1 exit; bar.sync 0;",
          "bar.sync 0;");
   expect(launchFailed, "no thread can go on",
-         "setp.ge.u32 %p1, %tid, 32; @%p1 bra ELSE; bar.sync 0; bra END;\nELSE: bar.sync 1;\nEND:",
-         "setp.ge.u32 %p1, %tid, 32; @%p1 bra ELSE; bar.sync 0; bra END;\nELSE: bar.sync 0;\nEND:");
-  expect(launchFailed, "no thread can go on", "setp.ge.u32 %p1, %tid, 32; @!%p1 bar.sync 1, 64;",
-         "setp.ge.u32 %p1, %tid, 32; @!%p1 bar.sync 1, 32;");
+         "setp.ge.u32 %p1, %t, 32; @%p1 bra ELSE; bar.sync 0; bra END;\nELSE: bar.sync 1;\nEND:",
+         "setp.ge.u32 %p1, %t, 32; @%p1 bra ELSE; bar.sync 0; bra END;\nELSE: bar.sync 0;\nEND:");
+  expect(launchFailed, "no thread can go on", "setp.ge.u32 %p1, %t, 32; @!%p1 bar.sync 1, 64;",
+         "setp.ge.u32 %p1, %t, 32; @!%p1 bar.sync 1, 32;");
   // A shuffle that waits for lanes that are elsewhere.
   expect(launchFailed, "no thread can go on",
-         "setp.lt.u32 %p1, %tid, 9; @%p1 bra A; bar.sync 0; bra END;\n"
-         "A: shfl.sync.idx.b32 %r1, %tid, 0, 31, -1; bar.sync 0;\nEND:",
-         "setp.lt.u32 %p1, %tid, 9; shfl.sync.idx.b32 %r1, %tid, 0, 31, -1; bar.sync 0;");
+         "setp.lt.u32 %p1, %t, 9; @%p1 bra A; bar.sync 0; bra END;\n"
+         "A: shfl.sync.idx.b32 %r1, %t, 0, 31, -1; bar.sync 0;\nEND:",
+         "setp.lt.u32 %p1, %t, 9; shfl.sync.idx.b32 %r1, %t, 0, 31, -1; bar.sync 0;");
 }
 
 TEST_F(Faults, NamedBarriersOrderWhoArrives) {
   // The first warp produces, the second consumes.
-  const std::string produce =
-      "setp.ge.u32 %p1, %tid, 32; @%p1 bra CONSUME; st.shared.b32 [%r32], 1;";
-  const std::string consume = "bra END;\nCONSUME:", end = "ld.shared.b32 %r1, [%r32-128];\nEND:";
+  const std::string produce = "setp.ge.u32 %p1, %t, 32; @%p1 bra CONSUME; st.shared.b32 [%r32], 1;";
+  const std::string consume = "bra END;\nCONSUME:", end = "ld.shared.b32 %r1, [%r32+-128];\nEND:";
   expect(illegalAddress, "race", produce + consume + end,
          produce + "bar.arrive 1, 64;" + consume + "bar.sync 1, 64;" + end);
 }
@@ -169,7 +167,7 @@ TEST_F(Faults, AtomicSumsOfFloats) {
 
 TEST_F(Faults, WhatIsNoPtx) {
   EXPECT_EQ(launch(moduleOf(0, "frobnicate.b32 %r1, %r2;"), {}), invalidPtx);
-  EXPECT_NE(said.find("kernel k, line 18: frobnicate.b32: the emulator has no such instruction"),
+  EXPECT_NE(said.find("kernel k, line 17: frobnicate.b32: the emulator has no such instruction"),
             said.npos)
       << said;
   EXPECT_EQ(launch(moduleOf(0, "add.u32 %r1, %rd1, 2;"), {}), invalidPtx);

@@ -67,15 +67,14 @@ protected:
     };
     uint64_t out = allocate(512);
     ASSERT_EQ(
-        launch(
-            moduleOf(4,
-                     "mad.wide.u32 %rd1, %tid, " + std::to_string(4 * registersA) + ", %a0;\n" +
-                         "mad.wide.u32 %rd2, %tid, " + std::to_string(4 * registersB) + ", %a1;\n" +
-                         "mad.wide.u32 %rd3, %tid, 16, %a2;\nmad.wide.u32 %rd4, %tid, 16, %a3;\n" +
-                         loads + "ld.global.v4." + type + " " + four(0) + ", [%rd3];\n" +
-                         instruction + " " + four(4) + ", {" + as + "}, {" + bs + "}, " + four(0) +
-                         ";\nst.global.v4." + type + " [%rd4], " + four(4) + ";"),
-            {upload(a), upload(b), upload(c), out}),
+        launch(moduleOf(
+                   4, "mad.wide.u32 %rd1, %t, " + std::to_string(4 * registersA) + ", %a0;\n" +
+                          "mad.wide.u32 %rd2, %t, " + std::to_string(4 * registersB) + ", %a1;\n" +
+                          "mad.wide.u32 %rd3, %t, 16, %a2;\nmad.wide.u32 %rd4, %t, 16, %a3;\n" +
+                          loads + "ld.global.v4." + type + " " + four(0) + ", [%rd3];\n" +
+                          instruction + " " + four(4) + ", {" + as + "}, {" + bs + "}, " + four(0) +
+                          ";\nst.global.v4." + type + " [%rd4], " + four(4) + ";"),
+               {upload(a), upload(b), upload(c), out}),
         success)
         << said;
     auto got = download<uint32_t>(out, 128);
@@ -118,11 +117,11 @@ TEST_F(Matrix, LoadsFourMatrices) {
     EXPECT_EQ(launch(moduleOf(1, R"(
     .shared .align 16 .b8 tile[512];
     mov.u32 %r1, tile;
-    shl.b32 %r2, %tid, 4;
+    shl.b32 %r2, %t, 4;
     add.u32 %r3, %r1, %r2;
     mov.u32 %r4, 0;
 FILL:
-    mad.lo.u32 %r5, %tid, 8, %r4;
+    mad.lo.u32 %r5, %t, 8, %r4;
     cvt.u16.u32 %h1, %r5;
     shl.b32 %r6, %r4, 1;
     add.u32 %r6, %r6, %r3;
@@ -133,7 +132,7 @@ FILL:
     bar.warp.sync -1;
     ldmatrix.sync.aligned.m8n8.x4)" + modifier +
                                      R"(.shared.b16 {%r10, %r11, %r12, %r13}, [%r3];
-    mad.wide.u32 %rd1, %tid, 16, %a0;
+    mad.wide.u32 %rd1, %t, 16, %a0;
     st.global.v4.b32 [%rd1], {%r10, %r11, %r12, %r13};)"),
                      {out}),
               success)

@@ -30,15 +30,15 @@ TEST_F(Memory, WidthsAndSigns) {
   EXPECT_EQ(load("ld.global.v2.b32 {%r1, %r2}, [%a0]; mov.b64 %rd0, {%r2, %r1};"),
             0x020180fffffffffeull);
   EXPECT_EQ(load("ld.global.v4.u8 {%h1, %h2, %h3, %h4}, [%a0]; cvt.u64.u16 %rd0, %h3;"), 1u);
-  EXPECT_EQ(load("add.u64 %rd1, %a0, 8; ld.global.b32 %r1, [%rd1-4]; cvt.u64.u32 %rd0, %r1;"),
+  EXPECT_EQ(load("add.u64 %rd1, %a0, 8; ld.global.b32 %r1, [%rd1+-4]; cvt.u64.u32 %rd0, %r1;"),
             0xfffffffeu);
 }
 
 TEST_F(Memory, VectorsOfAllLanes) {
   uint64_t in = upload(counted(128)), out = allocate(512);
   ASSERT_EQ(launch(moduleOf(2, R"(
-    mad.wide.u32 %rd1, %tid, 16, %a0;
-    mad.wide.u32 %rd2, %tid, 16, %a1;
+    mad.wide.u32 %rd1, %t, 16, %a0;
+    mad.wide.u32 %rd2, %t, 16, %a1;
     ld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%rd1];
     st.global.v4.b32 [%rd2], {%r4, %r3, %r2, %r1};)"),
                    {in, out}),
@@ -54,9 +54,9 @@ TEST_F(Memory, SharedStaticAndDynamic) {
   uint64_t in = upload(counted(64)), out = allocate(256);
   ASSERT_EQ(
       launch(moduleOf(2, R"(
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %t, 4, %a0;
     ld.global.b32 %r1, [%rd1];
-    shl.b32 %r2, %tid, 2;
+    shl.b32 %r2, %t, 2;
     mov.u32 %r3, fixed;
     add.u32 %r4, %r3, %r2;
     st.shared.b32 [%r4], %r1;
@@ -71,9 +71,9 @@ TEST_F(Memory, SharedStaticAndDynamic) {
     cvta.shared.u64 %rd3, %rd4;
     mov.u64 %rd4, dynamic;
     cvta.shared.u64 %rd3, %rd4;
-    mad.wide.u32 %rd5, %tid, 4, %rd3;
+    mad.wide.u32 %rd5, %t, 4, %rd3;
     ld.b32 %r10, [%rd5];
-    mad.wide.u32 %rd6, %tid, 4, %a1;
+    mad.wide.u32 %rd6, %t, 4, %a1;
     st.global.b32 [%rd6], %r10;)",
                       ".shared .align 4 .b8 fixed[256];\n.extern .shared .align 16 .b8 dynamic[];"),
              {in, out}, 1, 64, 256),
@@ -89,7 +89,7 @@ TEST_F(Memory, LocalMemoryOfEachThread) {
     .local .align 8 .b8 depot[16];
     mov.b64 %rd1, depot;
     cvta.local.u64 %rd2, %rd1;
-    st.b32 [%rd2+4], %tid;
+    st.b32 [%rd2+4], %t;
     ld.local.b32 %r0, [%rd1+4];)");
   EXPECT_EQ(got, counted(32));
 }
@@ -117,7 +117,7 @@ TEST_F(Memory, Atomics) {
   uint64_t out = upload<uint32_t>({0, 100, 7, 0});
   ASSERT_EQ(launch(moduleOf(1, R"(
     atom.global.add.u32 %r1, [%a0], 1;
-    red.global.min.u32 [%a0+4], %tid;
+    red.global.min.u32 [%a0+4], %t;
     atom.global.cas.b32 %r2, [%a0+8], 7, 9;
     red.global.add.f32 [%a0+12], 0f3F800000;)"),
                    {out}, 4, 64),
@@ -131,15 +131,15 @@ TEST_F(Memory, AsynchronousCopies) {
   // The second half of what each thread copies is zeros.
   ASSERT_EQ(launch(moduleOf(2, R"(
     .shared .align 16 .b8 tile[512];
-    shl.b32 %r1, %tid, 4;
+    shl.b32 %r1, %t, 4;
     mov.u32 %r2, tile;
     add.u32 %r3, %r2, %r1;
-    mad.wide.u32 %rd1, %tid, 16, %a0;
+    mad.wide.u32 %rd1, %t, 16, %a0;
     cp.async.cg.shared.global [%r3], [%rd1], 16, 8;
     cp.async.commit_group;
     cp.async.wait_group 0;
     ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r3];
-    mad.wide.u32 %rd2, %tid, 16, %a1;
+    mad.wide.u32 %rd2, %t, 16, %a1;
     st.global.v4.b32 [%rd2], {%r4, %r5, %r6, %r7};)"),
                    {in, out}),
             success)
