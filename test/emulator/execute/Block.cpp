@@ -133,17 +133,26 @@ void Block::runWarps() {
 void Block::stuck() {
   uint32_t exited = 0;
   std::string where;
-  for (const Warp &warp : warps) {
+  int lane = 0;
+  for (Warp &warp : warps) {
     exited += std::popcount(warp.launched & ~warp.live);
-    for (const Group &group : warp.groups)
+    for (const Group &group : warp.groups) {
+      uint32_t next = group.pc + (group.state != Group::Barrier); // behind what they wait at
       if (where.size() < 300)
         where += text("; %d of warp %d wait at line %d", std::popcount(group.mask), warp.index,
-                      launch->kernel->code[group.pc - (group.state == Group::Barrier)].line);
+                      launch->kernel->code[next - 1].line);
+      if (running)
+        continue;
+      running = &warp; // the first one is the fault's place
+      warp.pc = next;
+      lane = std::countr_zero(group.mask);
+    }
   }
   throw Fault{
       Result::LaunchFailed,
       text("no thread can go on, not all reach what others wait for: %u of %u have exited%s",
-           exited, threads, where.c_str())};
+           exited, threads, where.c_str()),
+      lane};
 }
 
 void Block::arrive(Warp &warp, Mask mask, uint32_t id, uint32_t expected, bool wait, int line) {

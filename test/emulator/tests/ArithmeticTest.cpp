@@ -19,6 +19,18 @@ protected:
   double f64(const std::string &lines) {
     return std::bit_cast<double>(u64(lines + "mov.b64 %rd0, %fd0;"));
   }
+  /// An operation on registers of f16 or bf16, or of two of them, which have no immediate operands.
+  std::string narrow(const std::string &operation, const std::vector<uint32_t> &arguments) {
+    bool two = operation.ends_with("x2");
+    std::string reg = two ? "%r" : "%h", moves, operands = reg + "0";
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      std::string name = reg + std::to_string(i + 1);
+      moves += std::string("mov.b") + (two ? "32 " : "16 ") + name + ", " +
+               std::to_string(arguments[i]) + ";";
+      operands += ", " + name;
+    }
+    return moves + operation + " " + operands + ";";
+  }
   /// Whether %p0.
   bool holds(const std::string &lines) { return u32(lines + "selp.b32 %r0, 1, 0, %p0;"); }
 };
@@ -100,17 +112,17 @@ TEST_F(Arithmetic, Floats) {
 
 TEST_F(Arithmetic, NarrowFloats) {
   // f16: 1 is 3c00, 2 is 4000; bf16: 1 is 3f80.
-  EXPECT_EQ(u16("add.f16 %h0, 0x3c00, 0x4000;"), 0x4200);
-  EXPECT_EQ(u16("mul.f16 %h0, 0x7bff, 0x4000;"), 0x7c00); // 65504 * 2 is infinite
-  EXPECT_EQ(u16("mul.f16 %h0, 0x0001, 0x3c00;"), 0x0001); // subnormal
-  EXPECT_EQ(u16("fma.rn.bf16 %h0, 0x3f81, 0x3f81, 0x3f80;"), 0x4001);
+  EXPECT_EQ(u16(narrow("add.f16", {0x3c00, 0x4000})), 0x4200);
+  EXPECT_EQ(u16(narrow("mul.f16", {0x7bff, 0x4000})), 0x7c00); // 65504 * 2 is infinite
+  EXPECT_EQ(u16(narrow("mul.f16", {0x0001, 0x3c00})), 0x0001); // subnormal
+  EXPECT_EQ(u16(narrow("fma.rn.bf16", {0x3f81, 0x3f81, 0x3f80})), 0x4001);
   // 1.5 * (1 + 2^-7) is halfway; 2^-100 more decides, which double precision alone would lose.
-  EXPECT_EQ(u16("fma.rn.bf16 %h0, 0x3fc0, 0x3f81, 0x0d80;"), 0x3fc2);
-  EXPECT_EQ(u16("fma.rn.bf16 %h0, 0x3fc0, 0x3f81, 0x8d80;"), 0x3fc1);
-  EXPECT_EQ(u32("fma.rn.f16x2 %r0, 0x40003c00, 0x40004000, 0x3c003c00;"), 0x45004200u);
-  EXPECT_EQ(u16("fma.rn.relu.f16 %h0, 0xbc00, 0x4000, 0x3c00;"), 0);
-  EXPECT_EQ(u32("max.bf16x2 %r0, 0x3f80bf80, 0x40000000;"), 0x40000000u);
-  EXPECT_EQ(u16("neg.bf16 %h0, 0x3f80;"), 0xbf80);
+  EXPECT_EQ(u16(narrow("fma.rn.bf16", {0x3fc0, 0x3f81, 0x0d80})), 0x3fc2);
+  EXPECT_EQ(u16(narrow("fma.rn.bf16", {0x3fc0, 0x3f81, 0x8d80})), 0x3fc1);
+  EXPECT_EQ(u32(narrow("fma.rn.f16x2", {0x40003c00, 0x40004000, 0x3c003c00})), 0x45004200u);
+  EXPECT_EQ(u16(narrow("fma.rn.relu.f16", {0xbc00, 0x4000, 0x3c00})), 0);
+  EXPECT_EQ(u32(narrow("max.bf16x2", {0x3f80bf80, 0x40000000})), 0x40000000u);
+  EXPECT_EQ(u16(narrow("neg.bf16", {0x3f80})), 0xbf80);
 }
 
 TEST_F(Arithmetic, Conversions) {
@@ -152,7 +164,7 @@ TEST_F(Arithmetic, Comparisons) {
   EXPECT_TRUE(holds("setp.geu.f64 %p0, 0d7FF8000000000000, 0d0000000000000000;"));
   EXPECT_TRUE(holds("setp.nan.f32 %p0, 0f7FC00000, 0f00000000;"));
   EXPECT_TRUE(holds("setp.num.f32 %p0, 0f3F800000, 0f00000000;"));
-  EXPECT_TRUE(holds("setp.gt.f16 %p0, 0x3c00, 0xbc00;"));
+  EXPECT_TRUE(holds("mov.b16 %h1, 0x3c00; mov.b16 %h2, 0xbc00; setp.gt.f16 %p0, %h1, %h2;"));
   EXPECT_TRUE(holds("setp.eq.ftz.f32 %p0, 0f00000001, 0f00000000;"));
   EXPECT_TRUE(holds("setp.eq.s32 %p1, 1, 2; setp.eq.or.s32 %p0, 1, 2, !%p1;"));
   EXPECT_TRUE(holds("setp.eq.s32 %p1|%p0, 1, 2;"));

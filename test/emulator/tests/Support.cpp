@@ -12,8 +12,8 @@ std::string moduleOf(int parameters, const std::string &body, const std::string 
   for (int i = 0; i < parameters; ++i)
     text += std::string(i ? ", " : "") + ".param .u64 p" + std::to_string(i);
   text += ")\n{\n.reg .pred %p<40>;\n.reg .b16 %h<40>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n"
-          ".reg .f32 %f<40>;\n.reg .f64 %fd<40>;\n.reg .b128 %q<4>;\n.reg .b32 %tid;\n"
-          ".reg .b64 %a<10>;\n.reg .b64 %to;\nmov.u32 %tid, %tid.x;\n";
+          ".reg .f32 %f<40>;\n.reg .f64 %fd<40>;\n.reg .b32 %t;\n"
+          ".reg .b64 %a<10>;\n.reg .b64 %to;\nmov.u32 %t, %tid.x;\n";
   for (int i = 0; i < parameters; ++i)
     text += "ld.param.b64 %a" + std::to_string(i) + ", [p" + std::to_string(i) + "];\n";
   return text + body + "\nret;\n}\n";
@@ -68,7 +68,7 @@ uint64_t Emulated::allocate(size_t bytes) {
 
 std::string Emulated::storeOf(size_t bytes) {
   std::string size = std::to_string(bytes), bits = std::to_string(bytes * 8);
-  return "\nmad.wide.u32 %to, %tid, " + size + ", %a0;\nst.global.b" + bits + " [%to], %" +
+  return "\nmad.wide.u32 %to, %t, " + size + ", %a0;\nst.global.b" + bits + " [%to], %" +
          (bytes == 2   ? "h0"
           : bytes == 4 ? "r0"
                        : "rd0") +

@@ -14,9 +14,9 @@ namespace emulator::tests {
 constexpr int success = 0, invalidValue = 1, noBinary = 209, invalidPtx = 218, notFound = 500,
               illegalAddress = 700, misaligned = 716, launchFailed = 719, captureUnsupported = 900;
 
-/// A module of kernel "k" with 64-bit parameters p0, p1, ... and `body`, which finds in %tid its
-/// thread in the block, in %a0, %a1, ... the parameters, and may use %r, %rd, %f, %fd, %h, %q (128
-/// bits) and %p, each with a number below 40. `globals` stands in front of it.
+/// A module of kernel "k" with 64-bit parameters p0, p1, ... and `body`, which finds in %t its
+/// thread in the block, in %a0, %a1, ... the parameters, and may use %r, %rd, %f, %fd, %h and
+/// %p, each with a number below 40. `globals` stands in front of it.
 std::string moduleOf(int parameters, const std::string &body, const std::string &globals = {},
                      const char *target = "sm_80");
 
@@ -47,9 +47,10 @@ protected:
   }
 
   /// What one warp makes of `lines`, which put a result of T's size into %r0, %rd0 or %h0.
-  template <typename T> std::vector<T> results(const std::string &lines) {
+  template <typename T>
+  std::vector<T> results(const std::string &lines, const char *target = "sm_80") {
     uint64_t out = allocate(32 * sizeof(T));
-    int code = launch(moduleOf(1, lines + storeOf(sizeof(T))), {out});
+    int code = launch(moduleOf(1, lines + storeOf(sizeof(T)), {}, target), {out});
     EXPECT_EQ(code, success) << said;
     return code == success ? download<T>(out, 32) : std::vector<T>(32);
   }
