@@ -93,7 +93,10 @@ def LowerLaunches : Pass<"transformer-gpu-lower-launches", "::mlir::ModuleOp"> {
 
 def AttachGpuTarget : Pass<"transformer-gpu-attach-target", "::mlir::ModuleOp"> {
   let summary = "The module's target to its GPU modules";
-  let description = [{What `gpu-module-to-binary` compiles each `gpu.module` for.}];
+  let description = [{
+    What `gpu-module-to-binary` compiles each `gpu.module` for. Kernels get
+    `nvvm.minctasm`, so that one block may take all registers of a multiprocessor.
+  }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 

@@ -65,6 +65,12 @@ void Device::release() noexcept {
   driver.cuDevicePrimaryCtxRelease(card.device);
 }
 
+uint64_t Device::freeMemory() const {
+  size_t free = 0, total = 0;
+  driver.check(driver.cuMemGetInfo(&free, &total), "cuMemGetInfo");
+  return free;
+}
+
 CUresult Device::loadImage(const void *image, std::string &log) {
   char text[1024] = {};
   int names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};

@@ -74,6 +74,8 @@ public:
   Device &operator=(const Device &) = delete;
 
   const Gpu &gpu() const { return card; }
+  /// Bytes that nobody has.
+  uint64_t freeMemory() const;
 
   /// Queues a copy to the device; `from` may change as soon as it returns.
   void upload(void *to, const void *from, size_t bytes);

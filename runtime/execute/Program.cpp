@@ -40,6 +40,10 @@ Call Program::prepare(const std::string &entry, TensorMap inputs, State *state) 
   return prepareCall(info, std::move(inputs), code->description(), state);
 }
 
+uint64_t Program::availableMemory() const {
+  return device ? device->freeMemory() : runtime::availableMemory();
+}
+
 /// Outputs were made for the states' sizes.
 void Program::checkStates(const Call &call) const {
   for (size_t index : call.entry->states) {

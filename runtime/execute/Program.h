@@ -60,6 +60,9 @@ public:
   /// The names of parameters that were initialised from the seed.
   std::vector<std::string> initialized() const { return parameters.initialized(); }
 
+  /// About how many bytes of states there is room for.
+  uint64_t availableMemory() const;
+
   /// A line for the user on the file of packed weights; empty when there is nothing to say.
   const std::string &notice() const { return parameters.notice(); }
 
