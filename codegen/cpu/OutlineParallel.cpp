@@ -2,6 +2,7 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/module/Descriptor.h"
+#include "codegen/module/HostCalls.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,15 +24,6 @@ using namespace mlir::transformer;
 
 namespace {
 
-func::FuncOp declare(ModuleOp module, StringRef name, TypeRange arguments) {
-  if (auto function = module.lookupSymbol<func::FuncOp>(name))
-    return function;
-  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
-  auto function = func::FuncOp::create(b, module.getLoc(), name, b.getFunctionType(arguments, {}));
-  function.setPrivate();
-  return function;
-}
-
 /// Splits a flat task index into the loop's induction variables, row major.
 void mapInductionVariables(ImplicitLocOpBuilder &b, scf::ForallOp loop, Value flat,
                            ValueRange lower, ValueRange step, ValueRange trips, IRMapping &map) {
@@ -44,14 +36,6 @@ void mapInductionVariables(ImplicitLocOpBuilder &b, scf::ForallOp loop, Value fl
     Value offset = arith::MulIOp::create(b, i, step[d]);
     map.map(loop.getInductionVar(d), arith::AddIOp::create(b, lower[d], offset).getResult());
   }
-}
-
-/// Memory of the caller's frame, outside of loops around the call.
-Value stackSlot(ImplicitLocOpBuilder &b, func::FuncOp function, Type type) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&function.front());
-  Value one = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(1));
-  return LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), type, one);
 }
 
 /// The last two arguments of tr_parallel_for.
@@ -194,29 +178,12 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
                                         FlatSymbolRefAttr::get(context, name));
   task = UnrealizedConversionCastOp::create(b, TypeRange{pointer}, ValueRange{task}).getResult(0);
   Value count = arith::IndexCastOp::create(b, b.getI64Type(), total);
-  declare(module, "tr_parallel_for", {pointer, pointer, b.getI64Type(), pointer, pointer});
+  declareHostFunction(module, "tr_parallel_for",
+                      {pointer, pointer, b.getI64Type(), pointer, pointer});
   func::CallOp::create(b, "tr_parallel_for", TypeRange{},
                        ValueRange{task, slot, count, work.description, work.amounts});
   loop.erase();
   return success();
-}
-
-/// tr_scope before every call that names its layer, and null at the end.
-void emitScopes(ModuleOp module) {
-  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
-  for (auto function : module.getOps<func::FuncOp>()) {
-    function.walk([&](func::CallOp call) {
-      auto scope = call->getAttrOfType<StringAttr>(attr::scope);
-      if (!scope)
-        return;
-      ImplicitLocOpBuilder b(call.getLoc(), call);
-      declare(module, "tr_scope", {pointer});
-      func::CallOp::create(b, "tr_scope", TypeRange{}, stringPointer(b, scope.getValue()));
-      ImplicitLocOpBuilder after(call.getLoc(), call->getNextNode());
-      Value none = LLVM::ZeroOp::create(after, pointer);
-      func::CallOp::create(after, "tr_scope", TypeRange{}, none);
-    });
-  }
 }
 
 struct OutlineParallelPass : mlir::transformer::impl::OutlineParallelBase<OutlineParallelPass> {

@@ -1,5 +1,6 @@
 //===- Compile.cpp - what transformer-compile does ------------------------===//
 #include "codegen/driver/Compile.h"
+#include "codegen/Target.h"
 #include "codegen/cpu/Target.h"
 #include "codegen/driver/CheckpointFiles.h"
 #include "codegen/driver/EmitObject.h"
@@ -22,6 +23,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -39,15 +42,14 @@ struct Goal {
 };
 
 llvm::Expected<Goal> goalOf(const CompileOptions &options) {
-  const TargetKind *kind = findTargetKind(options.target);
+  const TargetKind *kind = options.kind ? options.kind : findTargetKind(options.target);
   if (!kind)
     return createStringError("--target " + options.target + ": expected " + targetNames());
   std::string emit = options.emit;
   StringRef ending = path::extension(options.output);
-  if (emit.empty() && kind->name == "cpu")
-    emit = ending == ".so" ? "module" : "exe";
-  else if (emit.empty())
-    emit = ending == ".cubin" ? "cubin" : "ptx";
+  bool isGpuFile = kind->name == "cuda" && (ending == ".ptx" || ending == ".cubin");
+  if (emit.empty())
+    emit = isGpuFile ? ending.drop_front() : ending == ".so" ? "module" : "exe";
   if (emit == "dialect")
     return Goal{kind, 0, ""};
   for (auto [i, stage] : llvm::enumerate(kind->stages))
@@ -60,12 +62,6 @@ llvm::Expected<Goal> goalOf(const CompileOptions &options) {
 }
 
 llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
-  auto only = [&](StringRef option, StringRef value, StringRef supported) -> llvm::Error {
-    if (value == supported)
-      return llvm::Error::success();
-    return createStringError("--" + option + " " + value + ": expected " + supported +
-                             " (others are not supported yet)");
-  };
   if (llvm::Error error = options.purpose.check())
     return error;
   bool trains = options.purpose.trains();
@@ -75,13 +71,8 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   if (options.lora && !trains)
     return createStringError("--lora goes with --mode train; an adapter's folder is compiled "
                              "without it");
-  if (trains && goal.kind->name != "cpu")
-    return createStringError("--target " + options.target + ": expected cpu with --mode train");
   if (llvm::Error error = options.dtypes.check())
     return error;
-  if (goal.kind->name != "cpu")
-    if (llvm::Error error = only("weights-dtype", options.dtypes.weights, "f32"))
-      return error;
   StringRef directory = path::parent_path(options.output);
   if (options.output != "-" && !directory.empty() && !fs::is_directory(directory))
     return createStringError("-o " + options.output + ": there is no directory " + directory);
@@ -329,30 +320,64 @@ llvm::Error writeCpu(ModuleOp module, const Goal &goal, const CompileOptions &op
                                       : llvm::CodeGenFileType::ObjectFile);
 }
 
-/// From NVVM to PTX or machine code.
+/// Of what a program does beside its kernels: every machine with a GPU has it.
+StringRef hostArch() {
+  return llvm::Triple(llvm::sys::getDefaultTargetTriple()).isAArch64() ? "aarch64" : "x86-64-v2";
+}
+
+/// From NVVM to a file of `goal`: PTX, machine code, or a program that holds both.
 llvm::Error writeGpu(ModuleOp module, const Goal &goal, const CompileOptions &options,
-                     TimingScope &timing) {
-  TimingScope code = timing.nest("PTX");
-  PassManager manager(module.getContext());
-  buildPtxPipeline(manager);
-  DiagnosticText diagnostics(*module.getContext());
-  if (failed(manager.run(module)))
-    return diagnostics.error("compiling " + options.input + " failed");
-  llvm::Expected<std::string> ptx = ptxOf(module);
-  if (!ptx)
-    return ptx.takeError();
+                     const llvm::MemoryBuffer *weights, TimingScope &timing) {
+  auto run = [&](auto build) -> llvm::Error {
+    PassManager manager(module.getContext());
+    build(manager);
+    DiagnosticText diagnostics(*module.getContext());
+    if (failed(manager.run(module)))
+      return diagnostics.error("compiling " + options.input + " failed");
+    return llvm::Error::success();
+  };
   auto write = [&](StringRef bytes) {
     return writeOutput(options.output, [&](llvm::raw_ostream &out) {
       out << bytes;
       return llvm::Error::success();
     });
   };
+  TimingScope code = timing.nest("PTX");
+  if (llvm::Error error = run(buildPtxPipeline))
+    return error;
+  llvm::Expected<std::string> ptx = ptxOf(module);
+  if (!ptx)
+    return ptx.takeError();
   if (goal.file == "ptx")
     return write(*ptx);
   code.stop();
   TimingScope assembling = timing.nest("ptxas");
-  auto cubin = assemblePtx(*ptx, options.arch);
-  return cubin ? write((*cubin)->getBuffer()) : cubin.takeError();
+  std::unique_ptr<llvm::MemoryBuffer> cubin;
+  std::string missing = "ptxas was not found in PATH, CUDA_HOME or /usr/local/cuda";
+  if (std::optional<std::string> ptxas = findPtxas()) {
+    auto assembled = assemblePtx(*ptxas, *ptx, options.arch);
+    if (!assembled)
+      return assembled.takeError();
+    cubin = std::move(*assembled);
+  } else if (goal.file == "cubin") {
+    return createStringError("--emit cubin: " + missing + "; --emit ptx needs none");
+  } else {
+    llvm::errs() << "note: " << missing << ": " << options.output
+                 << " holds PTX alone, which the driver compiles at each start\n";
+  }
+  if (goal.file == "cubin")
+    return write(cubin->getBuffer());
+  assembling.stop();
+  TimingScope host = timing.nest("Host functions");
+  auto target = cpuTarget(module.getContext(), hostArch());
+  if (!target)
+    return target.takeError();
+  embedKernels(module, *ptx, cubin ? cubin->getBuffer() : "");
+  module->setAttr(kHostTargetAttr, *target);
+  if (llvm::Error error = run(buildGpuHostPipeline))
+    return error;
+  host.stop();
+  return writeCpu(module, goal, options, *target, weights, timing);
 }
 
 } // namespace
@@ -412,5 +437,5 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
     });
   if (goal->kind->name == "cpu")
     return writeCpu(**module, *goal, options, target, weights.get(), timing);
-  return writeGpu(**module, *goal, options, timing);
+  return writeGpu(**module, *goal, options, weights.get(), timing);
 }

@@ -10,6 +10,8 @@
 
 namespace mlir::transformer {
 
+struct TargetKind;
+
 /// Low-rank adapters, by the names of the command line.
 struct Lora {
   int64_t rank;
@@ -29,8 +31,9 @@ struct CompileOptions {
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;
   bool timing = false;
-  bool verifyEach = false; // the IR, after every pass
-  std::string program;     // argv[0], to find the runtime libraries
+  bool verifyEach = false;          // the IR, after every pass
+  std::string program;              // argv[0], to find the runtime libraries
+  const TargetKind *kind = nullptr; // stages of the caller's own, not those that `target` names
 };
 
 /// Compiles a model definition. The output appears only when all went well.

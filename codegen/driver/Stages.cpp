@@ -73,7 +73,7 @@ constexpr Stage gpuStages[] = {
      forArch<buildGpuPipeline>, true},
     {"nvvm", "transformer-gpu-to-nvvm", "kernels in NVVM", onTarget<buildNvvmPipeline>},
 };
-constexpr StringRef gpuFiles[] = {"ptx", "cubin"};
+constexpr StringRef gpuFiles[] = {"ptx", "cubin", "object", "exe", "module"};
 
 constexpr TargetKind kinds[] = {{"cpu", "transformer-to-cpu", cpuStages, cpuFiles, "native"},
                                 {"cuda", "transformer-to-nvvm", gpuStages, gpuFiles, "sm_90a"}};

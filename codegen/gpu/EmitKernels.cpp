@@ -1,5 +1,6 @@
 //===- EmitKernels.cpp - kernels on buffers to threads --------------------===//
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/nests/Doubles.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/kernels/Dispatch.h"
 #include "codegen/math/VectorMath.h"
@@ -32,8 +33,10 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
-      if (isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
-          !isa<kernel::GetParameterOp>(op))
+      bool isKernel = isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
+                      !isa<kernel::GetParameterOp>(op);
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (isKernel || (linalgOp && simt::isSumOfTerms(linalgOp)))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -41,10 +44,10 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       auto emit = [&](auto typed)
         requires requires { simt::emitKernel(b, typed); }
       { return simt::emitKernel(b, typed); };
-      bool emitted = kernel::emitAs<
+      bool emitted = kernel::emitAs<linalg::LinalgOp>(op, emit) || kernel::emitAs<
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"
-          >(op, emit);
+                                                                       >(op, emit);
       if (!emitted) {
         op->emitOpError("has no kernel on a GPU");
         return signalPassFailure();
@@ -54,6 +57,7 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
     SmallVector<memref::CopyOp> copies;
     getOperation()->walk([&](memref::CopyOp op) { copies.push_back(op); });
     llvm::for_each(copies, emitCopy);
+    simt::expandDoubleMath(getOperation());
     if (failed(expandVectorMath(getOperation())))
       signalPassFailure();
   }

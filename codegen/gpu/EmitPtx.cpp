@@ -27,20 +27,19 @@ llvm::Expected<std::string> mlir::transformer::ptxOf(ModuleOp module) {
   return ptx;
 }
 
-static llvm::Expected<std::string> findPtxas() {
+std::optional<std::string> mlir::transformer::findPtxas() {
   if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName("ptxas"))
     return *path;
   llvm::SmallVector<std::string> folders;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"})
     if (std::optional<std::string> folder = llvm::sys::Process::GetEnv(variable))
       folders.push_back(*folder);
-  folders.push_back("/usr/local/cuda");
+  if (folders.empty())
+    folders.push_back("/usr/local/cuda");
   for (const std::string &folder : folders)
     if (std::string path = folder + "/bin/ptxas"; llvm::sys::fs::can_execute(path))
       return path;
-  return createStringError(
-      "--emit cubin: ptxas was not found in PATH, CUDA_HOME or /usr/local/cuda; "
-      "--emit ptx needs none");
+  return std::nullopt;
 }
 
 /// What `log`, of ptxas -v, says of kernels whose registers spill; else empty.
@@ -59,10 +58,7 @@ static std::string spills(llvm::StringRef log) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-mlir::transformer::assemblePtx(llvm::StringRef ptx, llvm::StringRef arch) {
-  llvm::Expected<std::string> ptxas = findPtxas();
-  if (!ptxas)
-    return ptxas.takeError();
+mlir::transformer::assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef arch) {
   auto source = TemporaryFile::create("transformer-compile", "ptx");
   auto cubin = TemporaryFile::create("transformer-compile", "cubin");
   auto log = TemporaryFile::create("transformer-compile", "log");
@@ -74,10 +70,10 @@ mlir::transformer::assemblePtx(llvm::StringRef ptx, llvm::StringRef arch) {
   if (error)
     return createStringError("cannot write " + source->path() + ": " + error.message());
   std::string archOption = ("-arch=" + arch).str();
-  llvm::StringRef words[] = {*ptxas, "-v", archOption, source->path(), "-o", cubin->path()};
+  llvm::StringRef words[] = {ptxas, "-v", archOption, source->path(), "-o", cubin->path()};
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, log->path(), log->path()};
   std::string message;
-  int code = llvm::sys::ExecuteAndWait(*ptxas, words, std::nullopt, redirects, 0, 0, &message);
+  int code = llvm::sys::ExecuteAndWait(ptxas, words, std::nullopt, redirects, 0, 0, &message);
   auto text = llvm::MemoryBuffer::getFile(log->path());
   llvm::StringRef said = text ? (*text)->getBuffer() : "";
   if (code != 0)

@@ -6,6 +6,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mlir::transformer {
@@ -14,11 +15,21 @@ namespace mlir::transformer {
 /// device library.
 llvm::Expected<std::string> ptxOf(ModuleOp module);
 
-/// What ptxas makes of `ptx`. It is looked for in PATH, then below CUDA_HOME, CUDA_PATH,
-/// CUDA_ROOT and /usr/local/cuda. Error: it is not found; what it says, with the kernel's name; a
-/// kernel whose registers spill.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> assemblePtx(llvm::StringRef ptx,
-                                                                llvm::StringRef arch);
+/// ptxas, looked for in PATH, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT; where none of these is
+/// set, in /usr/local/cuda. Nothing where it is not found.
+std::optional<std::string> findPtxas();
+
+/// What `ptxas` makes of `ptx`. Error: what it says, with the kernel's name; a kernel whose
+/// registers spill.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef arch);
+
+/// Puts the kernels' code into the module, as globals, in place of its GPU modules. An empty
+/// `cubin`: there is PTX alone.
+void embedKernels(ModuleOp module, llvm::StringRef ptx, llvm::StringRef cubin);
+/// The globals' names.
+inline constexpr llvm::StringLiteral kPtxSymbol = "transformer.ptx";
+inline constexpr llvm::StringLiteral kCubinSymbol = "transformer.cubin";
 
 } // namespace mlir::transformer
 

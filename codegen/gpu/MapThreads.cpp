@@ -3,9 +3,13 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_MAPTHREADS
@@ -24,6 +28,15 @@ bool isPlain(scf::ParallelOp loop) {
          llvm::all_of(loop.getStep(), [](Value v) { return isConstantIntValue(v, 1); });
 }
 
+/// As PTX takes it: letters, digits, _ and $.
+std::string kernelName(StringRef function, size_t number) {
+  std::string name = (function + "_" + Twine(number)).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '$';
+  return name;
+}
+
 struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -38,12 +51,22 @@ struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> 
           loop.emitOpError("cannot be launched: expected loops from 0 by 1 without results");
           return signalPassFailure();
         }
-        launch(loop, (function.getName() + "_" + Twine(i)).str());
+        launch(loop, kernelName(function.getName(), i));
       }
     }
   }
 
 private:
+  /// Constant buffers that are read inside: the address of the host's says nothing to a device.
+  static void takeConstants(mlir::gpu::LaunchOp launch) {
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(launch.getBody(), captured);
+    OpBuilder b = OpBuilder::atBlockBegin(&launch.getBody().front());
+    for (Value value : captured)
+      if (Operation *global = value.getDefiningOp<memref::GetGlobalOp>())
+        replaceAllUsesInRegionWith(value, b.clone(*global)->getResult(0), launch.getBody());
+  }
+
   void launch(scf::ParallelOp loop, const std::string &name) {
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
     auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
@@ -72,6 +95,7 @@ private:
     for (Operation &op : loop.getBody()->without_terminator())
       b.clone(op, map);
     loop.erase();
+    takeConstants(launch);
   }
 };
 

@@ -15,16 +15,55 @@ def SetGpuTarget : Pass<"transformer-gpu-set-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
+def HostInputs : Pass<"transformer-gpu-host-inputs", "::mlir::ModuleOp"> {
+  let summary = "Inputs that sizes depend on, on the host, too";
+  let description = [{
+    The number of tokens, on which sizes of buffers and launches depend, is the host's to
+    count (`count_tokens`), and what an entry point gets lies on the device. The entry point
+    gets an argument more, with `transformer.host_input`: the host's copy of the mask, which
+    it counts in. Nobody waits for the device in the middle of a call. Fails where the
+    tokens of something else than an entry point's input are counted.
+  }];
+}
+
+def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
+  let summary = "Weights that are rounded stay narrow";
+  let description = [{
+    A `quantize_weight` becomes what is stored of it (bf16; integers of 8 bits with a
+    scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
+    inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
+    sum that makes floats of that. `quantize_rows` becomes arithmetic. Fails for
+    another op that reads a rounded weight.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Kernels on buffers to threads, functions to arithmetic";
   let description = [{
-    Replaces `transformer_kernel` ops on buffers by a `scf.parallel` with an index
-    for each thread (`count_tokens`, on which sizes depend, by loops of the host),
-    and exp, exp2, tanh, erf and activations on f32 by arithmetic. Plain kernels: a
-    row or a number a thread. Fails, naming the op, for one that is left.
+    Replaces `transformer_kernel` ops and sums of linalg (matrix products) on buffers by a
+    `scf.parallel` with an index for each thread (`count_tokens`, on which sizes
+    depend, by loops of the host), and exp, exp2, tanh, erf and activations on f32,
+    log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
+    thread. Fails, naming the op, for one that is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ScalarsToThreads : Pass<"transformer-gpu-scalars-to-threads", "::mlir::ModuleOp"> {
+  let summary = "Scalar code on the device's memory to a thread";
+  let description = [{
+    What a function's block itself does with memory between two kernels or calls (a
+    loss, the clipping of gradients, the coefficients of an optimizer's step, loops of
+    one index that canonicalisation has taken away) becomes a `scf.parallel` of one
+    thread; later threads load what they need of its results. Integers that are only
+    loaded and are not made floats stay with the host: sizes and keys of dropout follow
+    from them. Canonicalisation takes such loops away again: none stands between this
+    and `transformer-gpu-map-threads`. Fails where the host itself needs a result.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
@@ -32,16 +71,32 @@ def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
   let description = [{
     Every outermost `scf.parallel` from 0 by steps of 1 becomes a `gpu.launch` of
     as many threads as it has places, in blocks of one dimension; what is inside
-    runs in the thread. The kernel is named after the function and goes to the
+    runs in the thread, and constants that it reads are there, too. The kernel is named after the function and goes to the
     module `@kernels`. Fails for a parallel loop of another kind.
   }];
   let options = [Option<"threads", "threads", "int64_t", "128", "threads of a block">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def LowerLaunches : Pass<"transformer-gpu-lower-launches", "::mlir::ModuleOp"> {
+  let summary = "Launches to calls of the runtime's tr_launch";
+  let description = [{
+    Every `gpu.launch_func` of a function becomes a call of `tr_launch` with the kernel's
+    number and pointers to its arguments, a buffer's as the fields of its descriptor.
+    `transformer.device` becomes a constant that names the kernels and points to their code,
+    if it is there as `transformer.ptx` and `transformer.cubin`. Calls with `transformer.scope`
+    name the layer. Fails where a function reads or writes the device's memory, which only
+    kernels can, or passes them a constant of the host.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+}
+
 def AttachGpuTarget : Pass<"transformer-gpu-attach-target", "::mlir::ModuleOp"> {
   let summary = "The module's target to its GPU modules";
-  let description = [{What `gpu-module-to-binary` compiles each `gpu.module` for.}];
+  let description = [{
+    What `gpu-module-to-binary` compiles each `gpu.module` for. Kernels get
+    `nvvm.minctasm`, so that one block may take all registers of a multiprocessor.
+  }];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 

@@ -4,6 +4,7 @@
 #include "codegen/gpu/Passes.h"
 #include "codegen/memory/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -13,18 +14,25 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
-  manager.addPass(createSetGpuTarget({arch.str()}));
+void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
+  manager.addPass(createNarrowWeights());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
-  manager.addPass(createConvertLinalgToParallelLoopsPass());
+  manager.addPass(createHostInputs());
   manager.addPass(createEmitGpuKernels());
+  manager.addPass(createConvertLinalgToParallelLoopsPass());
   addCleanUp(manager);
+  manager.addPass(createScalarsToThreads());
   manager.addPass(createPlanMemory());
-  addCleanUp(manager);
+}
+
+void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
+  manager.addPass(createSetGpuTarget({arch.str()}));
+  buildGpuThreadsPipeline(manager);
   manager.addPass(createMapThreads());
+  addCleanUp(manager);
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createAttachGpuTarget());
   addCleanUp(manager);
@@ -46,4 +54,21 @@ void mlir::transformer::buildPtxPipeline(OpPassManager &manager) {
   GpuModuleToBinaryPassOptions options;
   options.compilationTarget = "isa";
   manager.addPass(createGpuModuleToBinaryPass(options));
+}
+
+void mlir::transformer::buildGpuHostPipeline(OpPassManager &manager) {
+  manager.addPass(createLowerLaunches());
+  manager.addPass(createLowerModuleAbi());
+  OpPassManager &functions = manager.nestAny(); // of the LLVM dialect, too
+  addCleanUp(functions);
+  functions.addPass(arith::createArithExpandOpsPass());
+  functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
+  ConvertToLLVMPassOptions inFunctions;
+  inFunctions.filterDialects = {"arith", "cf", "index", "memref", "ub"};
+  manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  addBlockCleanUp(manager.nestAny());
 }

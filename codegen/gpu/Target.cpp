@@ -39,8 +39,13 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
       getOperation().emitError("has no target; transformer-gpu-set-target gives it one");
       return signalPassFailure();
     }
-    for (auto module : getOperation().getOps<mlir::gpu::GPUModuleOp>())
+    auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
+    for (auto module : getOperation().getOps<mlir::gpu::GPUModuleOp>()) {
       module.setTargetsAttr(ArrayAttr::get(&getContext(), {target}));
+      // Else ptxas takes fewer registers than there are, and spills for it.
+      for (auto kernel : module.getOps<mlir::gpu::GPUFuncOp>())
+        kernel->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
+    }
   }
 };
 

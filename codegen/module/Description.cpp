@@ -30,10 +30,15 @@ json::Value mlir::transformer::attributeToJson(Attribute attribute) {
       .Default([](Attribute) { return json::Value(nullptr); });
 }
 
-json::Object mlir::transformer::describeTarget(cpu::TargetAttr target) {
-  return json::Object{{"arch", target.getArch()},
+json::Object mlir::transformer::describeTarget(cpu::TargetAttr target, StringRef deviceArch) {
+  json::Object object{{"arch", target.getArch()},
                       {"cpu", target.getCpu()},
                       {"features", attributeToJson(target.getRequired())}};
+  if (!deviceArch.empty()) {
+    object["kind"] = "cuda";
+    object["arch"] = deviceArch;
+  }
+  return object;
 }
 
 static json::Object describeInit(InitAttr init) {
@@ -127,6 +132,8 @@ static json::Object describeDefault(DefaultAttr value) {
 Role mlir::transformer::roleOf(func::FuncOp entry, unsigned argument) {
   if (entry.getArgAttr(argument, attr::state))
     return Role::State;
+  if (entry.getArgAttr(argument, kHostInputAttr))
+    return Role::HostInput;
   return entry.getArgAttr(argument, attr::output) ? Role::Output : Role::Input;
 }
 
@@ -138,10 +145,12 @@ json::Object mlir::transformer::describeState(func::FuncOp entry, unsigned argum
 
 json::Object mlir::transformer::describeEntry(func::FuncOp entry, unsigned firstIo,
                                               unsigned numIo) {
-  json::Array inputs, outputs;
+  json::Array inputs, outputs, hostInputs;
   for (unsigned i = firstIo; i < firstIo + numIo; ++i) {
     Role role = roleOf(entry, i);
-    if (role == Role::State)
+    if (role == Role::HostInput)
+      hostInputs.push_back(entry.getArgAttrOfType<IntegerAttr>(i, kHostInputAttr).getInt());
+    if (role == Role::State || role == Role::HostInput)
       continue;
     json::Object value = describeTensor(entry, i, {"batch", "sequence"});
     auto name = entry.getArgAttrOfType<StringAttr>(i, attr::name);
@@ -163,6 +172,8 @@ json::Object mlir::transformer::describeEntry(func::FuncOp entry, unsigned first
     object["objective"] = stringifyObjectiveKind(objective.getKind());
   object["inputs"] = std::move(inputs);
   object["outputs"] = std::move(outputs);
+  if (!hostInputs.empty())
+    object["host_inputs"] = std::move(hostInputs);
   if (auto flops = entry->getAttrOfType<DictionaryAttr>(kFlopsAttr))
     object["flops"] = attributeToJson(flops);
   return object;

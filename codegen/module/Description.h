@@ -14,19 +14,24 @@ llvm::json::Array describeParameters(ModuleOp module);
 
 llvm::json::Object describeLora(LoraAttr lora);
 
-/// What an argument of an entry point is: `transformer.state` and
-/// `transformer.output` say it, else it is an input.
-enum class Role { Input, State, Output };
+/// Attribute of an entry point's argument: it is the host's copy of the input of that number, whose
+/// values sizes depend on, of a module whose other tensors lie on a device.
+inline constexpr llvm::StringLiteral kHostInputAttr = "transformer.host_input";
+
+/// What an argument of an entry point is: `transformer.state`, `transformer.output` and
+/// kHostInputAttr say it, else it is an input.
+enum class Role { Input, State, Output, HostInput };
 Role roleOf(func::FuncOp entry, unsigned argument);
 
-/// The inputs and outputs among the arguments [firstIo, firstIo + numIo) of an
+/// The inputs, outputs and the host's copies among the arguments [firstIo, firstIo + numIo) of an
 /// entry point; states are `describeState`'s.
 llvm::json::Object describeEntry(func::FuncOp entry, unsigned firstIo, unsigned numIo);
 llvm::json::Object describeState(func::FuncOp entry, unsigned argument);
 
 /// What a description calls an element type; nothing for one that no module has.
 std::optional<llvm::StringRef> dtypeName(Type type);
-llvm::json::Object describeTarget(cpu::TargetAttr target);
+/// `target` of the host's code; `deviceArch` is that of a GPU's, or empty.
+llvm::json::Object describeTarget(cpu::TargetAttr target, llvm::StringRef deviceArch);
 /// A builtin attribute as JSON: dictionaries, arrays, strings, numbers, booleans.
 llvm::json::Value attributeToJson(Attribute attribute);
 

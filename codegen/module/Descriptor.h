@@ -9,6 +9,9 @@
 
 namespace mlir::transformer {
 
+/// The global that holds a module's tr_device_code, if it has any: a GPU's kernels.
+inline constexpr llvm::StringLiteral kDeviceSymbol = "transformer.device";
+
 /// A memref of `type` (identity layout) over `pointer` (!llvm.ptr); `sizes` are
 /// its dynamic sizes (i64), in order.
 Value memrefFromPointer(ImplicitLocOpBuilder &b, Value pointer, MemRefType type,

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "runtime/abi/ModuleAbi.h"
@@ -31,8 +32,10 @@ namespace {
 
 class AbiLowering {
 public:
-  AbiLowering(ModuleOp module, cpu::TargetAttr target)
-      : module(module), target(target), pointer(LLVM::LLVMPointerType::get(module.getContext())),
+  /// `deviceArch`: of the GPU whose kernels the functions launch, or empty.
+  AbiLowering(ModuleOp module, cpu::TargetAttr target, StringRef deviceArch)
+      : module(module), target(target), deviceArch(deviceArch),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())),
         b(module.getLoc(), OpBuilder(module.getContext())) {}
 
   LogicalResult run() {
@@ -63,7 +66,7 @@ public:
     json::Object description{
         {"producer", std::string("transformer-compile ") + ::transformer::runtime::version},
         {"mode", module.lookupSymbol("train_step") ? "train" : "inference"}};
-    description["target"] = describeTarget(target);
+    description["target"] = describeTarget(target, deviceArch);
     description["parameters"] = describeParameters(module);
     description["prepare_code"] = code;
     description["prepared"] = std::move(preparedList);
@@ -95,6 +98,7 @@ public:
     for (auto op : llvm::make_early_inc_range(module.getOps<ParameterOp>()))
       op.erase();
     module->removeAttr(kTargetAttr);
+    module->removeAttr(kHostTargetAttr);
     hideFunctions();
     return success();
   }
@@ -223,11 +227,11 @@ private:
   }
 
   /// For each argument of an entry (behind the slot table) its place in `io`: inputs, states,
-  /// outputs.
+  /// outputs, the host's copies of inputs.
   static SmallVector<unsigned> ioOf(func::FuncOp entry, unsigned numIo) {
     SmallVector<unsigned> places(numIo);
     unsigned next = 0;
-    for (Role role : {Role::Input, Role::State, Role::Output})
+    for (Role role : {Role::Input, Role::State, Role::Output, Role::HostInput})
       for (unsigned i = 0; i < numIo; ++i)
         if (roleOf(entry, i + 1) == role)
           places[i] = next++;
@@ -371,8 +375,11 @@ private:
       return value;
     };
     emitConstant(b, module, "transformer.functions", tableType, LLVM::Linkage::Internal, fillTable);
-    auto type = LLVM::LLVMStructType::getLiteral(
-        b.getContext(), {i32, i32, pointer, i64, i64, i64, pointer, i64}); // a tr_module
+    SmallVector<Type> fields = {i32, i32, pointer, i64, i64, i64, pointer, i64}; // a tr_module
+    bool hasDevice = module.lookupSymbol(kDeviceSymbol);
+    if (hasDevice) // a tr_device_module
+      fields.push_back(pointer);
+    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), fields);
     auto fillModule = [&](Value value) {
       auto constant = [&](Type t, int64_t v) -> Value {
         return LLVM::ConstantOp::create(b, t, b.getIntegerAttr(t, v));
@@ -384,7 +391,10 @@ private:
       value = set(value, constant(i64, tokenizer.size()), {4});
       value = set(value, constant(i64, llvm::xxh3_64bits(text)), {5});
       value = set(value, LLVM::AddressOfOp::create(b, pointer, "transformer.functions"), {6});
-      return set(value, constant(i64, functions.size()), {7});
+      value = set(value, constant(i64, functions.size()), {7});
+      if (hasDevice)
+        value = set(value, LLVM::AddressOfOp::create(b, pointer, kDeviceSymbol), {8});
+      return value;
     };
     emitConstant(b, module, "transformer_module", type, LLVM::Linkage::External, fillModule);
   }
@@ -407,6 +417,7 @@ private:
 
   ModuleOp module;
   cpu::TargetAttr target;
+  StringRef deviceArch;
   Type pointer;
   ImplicitLocOpBuilder b;
   llvm::StringMap<std::pair<StringRef, int64_t>> indexOf;
@@ -422,8 +433,14 @@ private:
 struct LowerModuleAbiPass : mlir::transformer::impl::LowerModuleAbiBase<LowerModuleAbiPass> {
   using Base::Base;
   void runOnOperation() override {
-    cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
-    if (!target || failed(AbiLowering(getOperation(), target).run()))
+    ModuleOp module = getOperation();
+    auto device = module->getAttrOfType<NVVM::NVVMTargetAttr>(kTargetAttr);
+    auto target = device ? module->getAttrOfType<cpu::TargetAttr>(kHostTargetAttr)
+                         : cpu::TargetAttr::of(module);
+    if (device && !target)
+      module.emitError("has no ") << kHostTargetAttr << ", which the functions are for";
+    StringRef deviceArch = device ? device.getChip() : StringRef();
+    if (!target || failed(AbiLowering(module, target, deviceArch).run()))
       signalPassFailure();
   }
 };

@@ -334,6 +334,9 @@ EntryInfo parseEntry(const Field &field, size_t numFunctions,
     OutputInfo output{item["name"].string(), item["dtype"].dtype(), parseDimensions(item["shape"])};
     entry.outputs.push_back(std::move(output));
   });
+  if (field.has("host_inputs"))
+    field["host_inputs"].each(
+        [&](const Field &item) { entry.hostInputs.push_back(item.index(entry.inputs.size())); });
   checkEntry(field, entry, states);
   if (field.has("flops"))
     entry.flops = parseFlops(field["flops"], entry);
@@ -407,6 +410,11 @@ Description parseDescription(const std::string &module, std::string text, size_t
   result.modelType = optionalString(field, "model_type");
   result.mode = optionalString(field, "mode");
   if (field.has("target")) {
+    if (field["target"].has("kind"))
+      result.kind = field["target"]["kind"].string();
+    if (result.kind != "cpu" && result.kind != "cuda")
+      field["target"]["kind"].fail("unknown kind \"{}\", expected cpu or cuda",
+                                   printable(result.kind));
     result.arch = optionalString(field["target"], "arch");
     result.cpu = optionalString(field["target"], "cpu");
     if (field["target"].has("features"))

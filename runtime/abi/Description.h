@@ -123,7 +123,8 @@ struct EntryInfo {
   std::string name;
   size_t function = 0;
   std::vector<InputInfo> inputs;
-  std::vector<size_t> states; // indexes of those that it updates
+  std::vector<size_t> states;     // indexes of those that it updates
+  std::vector<size_t> hostInputs; // inputs whose copies on the host it reads, too
   std::vector<OutputInfo> outputs;
   FlopsInfo flops;
   std::string objective; // what a training step's labels are: "next_token"; empty: not said
@@ -155,7 +156,9 @@ struct GenerationInfo {
 };
 
 struct Description {
-  std::string producer, modelType, mode, arch, cpu;
+  std::string producer, modelType, mode, cpu;
+  std::string kind = "cpu"; // of machine that tensors lie on: "cpu", "cuda"
+  std::string arch;         // of that machine
   std::vector<std::string> features;
   std::vector<ParameterInfo> parameters;
   std::vector<PreparedInfo> prepared;

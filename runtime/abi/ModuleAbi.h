@@ -58,6 +58,23 @@ typedef struct {
   uint64_t num_functions;
 } tr_module;
 
+/// The kernels of a module for a GPU. Each image is there as a whole or not at all (null, 0).
+typedef struct {
+  const char *ptx;            /* text, with a zero at its end */
+  uint64_t ptx_size;          /* bytes, that zero included */
+  const void *cubin;          /* machine code of the target's architecture; 64-byte aligned */
+  uint64_t cubin_size;        /* bytes */
+  const char *const *kernels; /* names, by the number that tr_launch gets */
+  uint64_t num_kernels;
+} tr_device_code;
+
+/// What `transformer_module` is where the description's `target` has a `kind`: slots, inputs,
+/// states, outputs and the arena lie in the device's memory, and functions launch kernels there.
+typedef struct {
+  tr_module module;
+  const tr_device_code *device;
+} tr_device_module;
+
 /* Provided by the host to the module. */
 
 typedef void (*tr_task_fn)(void *context, int64_t index);
@@ -81,6 +98,19 @@ typedef struct {
 /// was done.
 void tr_parallel_for(tr_task_fn task, void *context, int64_t count, const tr_work *work,
                      const int64_t *amounts);
+
+/// The sizes of a launch.
+typedef struct {
+  int64_t blocks[3], threads[3]; /* x, y, z */
+  int64_t shared_bytes;          /* dynamic shared memory of a block */
+} tr_grid;
+
+/// Queues a kernel of the module behind all that has been queued. `arguments` points to a value for
+/// each of its parameters; values and grid are read during the call only. What goes wrong is told
+/// by who called the function; once something has, nothing more is launched. `work` and `amounts`
+/// are those of tr_parallel_for.
+void tr_launch(int64_t kernel, const tr_grid *grid, void *const *arguments, const tr_work *work,
+               const int64_t *amounts);
 
 /// Names the layer that the following work belongs to (a static string; null:
 /// back to the entry point itself). Only the calling thread of an entry point

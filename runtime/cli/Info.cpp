@@ -1,6 +1,7 @@
 //===- Info.cpp - the subcommand info -------------------------------------===//
 #include "runtime/base/Error.h"
 #include "runtime/cli/Session.h"
+#include "runtime/cuda/Driver.h"
 #include "runtime/execute/CpuFeatures.h"
 
 namespace transformer::runtime {
@@ -50,6 +51,22 @@ std::string packedLine(const Session &session) {
                    weights ? " from these weights" : "");
 }
 
+/// The kernels, and whether this machine's GPU runs them.
+std::string deviceLines(const Module &module) {
+  const tr_device_code &code = *module.deviceAbi().device;
+  std::string text =
+      formatted("kernels    {}, PTX {:.1f} MiB, machine code {:.1f} MiB\n", code.num_kernels,
+                double(code.ptx_size) / 0x1p20, double(code.cubin_size) / 0x1p20);
+  try {
+    Gpu gpu = findGpu(CudaDriver::get());
+    std::string problem = whyNotOn(gpu, module.description().arch);
+    return text + formatted("this GPU   {} (sm_{}) {}\n", gpu.name, gpu.capability,
+                            problem.empty() ? "runs it" : "does not run it");
+  } catch (const Error &problem) {
+    return text + formatted("this GPU   {}\n", problem.what());
+  }
+}
+
 void info(const Session &session, bool json) {
   const Description &description = session.module->description();
   std::string packed = session.packedWeights.empty() ? "" : packedLine(session);
@@ -64,6 +81,8 @@ void info(const Session &session, bool json) {
   std::vector<std::string> missing = missingCpuFeatures(description.features);
   text += missing.empty() ? "this CPU   runs it\n"
                           : formatted("this CPU   lacks {}\n", fmt::join(missing, " "));
+  if (session.module->hasDevice())
+    text += deviceLines(*session.module);
   int64_t elements = 0, bytes = 0, preparedBytes = 0;
   for (const ParameterInfo &parameter : description.parameters) {
     elements += byteSize(parameter.shape, 1);

@@ -35,6 +35,13 @@ public:
   const Description &description() const { return info; }
   const tr_function *functions() const { return abi->functions; }
 
+  /// Whether its tensors lie on a device, which its functions launch kernels on.
+  bool hasDevice() const { return info.kind != "cpu"; }
+  /// The kernels, of a module that has a device.
+  const tr_device_module &deviceAbi() const {
+    return *reinterpret_cast<const tr_device_module *>(abi);
+  }
+
   /// The entry of that name; throws Error that lists those there are.
   const EntryInfo &entry(const std::string &name) const;
 

@@ -98,7 +98,8 @@ static size_t bytesOf(const PreparedInfo &item) {
 }
 
 Parameters::Parameters(const Module &module, Checkpoint checkpoint, std::optional<Seed> seed,
-                       Arena &arena, const std::string &packedWeights)
+                       Arena &arena, const std::string &packedWeights,
+                       const std::shared_ptr<Device> &device)
     : module(&module), weights(std::move(checkpoint)), seed(seed) {
   ProfileScope scope("load weights");
   const Description &description = module.description();
@@ -112,6 +113,12 @@ Parameters::Parameters(const Module &module, Checkpoint checkpoint, std::optiona
   for (const SlotInfo &slot : description.slots)
     if (slot.kind == SlotInfo::Parameter)
       bound[slot.index].kept = true;
+  if (device) {
+    if (!packedWeights.empty())
+      message = "note: --packed-weights is for CPUs: a GPU makes its weights itself";
+    bindOnDevice(device);
+    return;
+  }
   prepareAll(arena, packedWeights);
   const char *prepared = packed && packed->data() ? packed->data() : preparedMemory.data();
   for (const SlotInfo &slot : description.slots)

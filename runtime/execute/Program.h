@@ -9,12 +9,14 @@
 #define TRANSFORMER_RUNTIME_PROGRAM_H
 
 #include "runtime/base/Tensor.h"
+#include "runtime/cuda/Device.h"
 #include "runtime/execute/Module.h"
 #include "runtime/execute/Parameters.h"
 #include "runtime/execute/State.h"
 #include "runtime/files/Checkpoint.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,12 +35,16 @@ struct Call {
 /// A module with its weights bound, ready to run. Not thread-safe: one call at a time.
 class Program {
 public:
-  /// Checks the CPU, binds every parameter and runs the prepare functions, or takes what they made
-  /// from `packedWeights`, the path of a file that is made if need be (empty: none). Parameters
-  /// that the weights lack are initialised from `seed`, where there is one. `module` must outlive
-  /// the program. Throws Error.
+  /// Checks the CPU, opens the GPU of a module that has kernels, binds every parameter and runs the
+  /// prepare functions, or takes what they made from `packedWeights`, the path of a file that is
+  /// made if need be (empty: none). Parameters that the weights lack are initialised from `seed`,
+  /// where there is one. `module` must outlive the program. Throws Error.
   Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {},
           std::optional<Seed> seed = {});
+
+  /// The same on a device that has been opened.
+  Program(const Module &module, std::shared_ptr<Device> device, Checkpoint weights,
+          const std::string &packedWeights = {}, std::optional<Seed> seed = {});
 
   /// The same with all parameters initialised from `seed`, as before training. Throws Error.
   Program(const Module &module, Seed seed) : Program(module, Checkpoint(), {}, seed) {}
@@ -53,6 +59,9 @@ public:
 
   /// The names of parameters that were initialised from the seed.
   std::vector<std::string> initialized() const { return parameters.initialized(); }
+
+  /// About how many bytes of states there is room for.
+  uint64_t availableMemory() const;
 
   /// A line for the user on the file of packed weights; empty when there is nothing to say.
   const std::string &notice() const { return parameters.notice(); }
@@ -71,8 +80,13 @@ public:
   TensorMap run(Call call);
 
 private:
+  void checkStates(const Call &call) const;
+  void executeOnDevice(Call &call);
+
   const Module *code;
+  std::shared_ptr<Device> device; // null: the CPU
   Arena arena;
+  DeviceArena deviceArena, deviceTensors; // scratch memory; inputs and outputs of a call
   Parameters parameters;
 };
 

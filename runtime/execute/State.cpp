@@ -21,6 +21,7 @@ State::State(const Description &description, const NamedSizes &sizes) {
       if (!dimension.name.empty())
         named.insert(*size);
     }
+    touched.push_back(false);
     order.push_back(&(values[info.name] = Tensor::zeros(info.dtype, std::move(shape))));
   }
 }
@@ -51,14 +52,62 @@ State State::restore(const Description &description, const std::string &path) {
            safetensorsName(given.dtype()), shapeText(given.shape()));
     tensor = std::move(given);
   }
+  state.touched.assign(state.touched.size(), true);
   return state;
 }
 
 void State::reset() {
   for (auto &[name, tensor] : values)
     std::memset(tensor.data<char>(), 0, static_cast<size_t>(tensor.bytes()));
+  touched.assign(order.size(), false);
+  for (Place &place : places)
+    place.newest = false;
 }
 
-void State::save(const std::string &path) const { writeSafetensors(path, values); }
+void State::save(const std::string &path) const { writeSafetensors(path, tensors()); }
+
+void State::fetch(size_t index) const {
+  if (!isOnDevice(index))
+    return;
+  Place &place = places[index];
+  Tensor &tensor = *order[index];
+  place.device->download(tensor.data<char>(), place.memory.data(), size_t(tensor.bytes()));
+  place.newest = false;
+}
+
+const TensorMap &State::tensors() const {
+  for (size_t i = 0; i < places.size(); ++i)
+    fetch(i);
+  return values;
+}
+
+Tensor &State::tensor(size_t index) {
+  fetch(index);
+  touched[index] = true;
+  return *order[index];
+}
+
+void *State::onDevice(size_t index, const std::shared_ptr<Device> &device) {
+  places.resize(order.size());
+  Place &place = places[index];
+  const Tensor &tensor = *order[index];
+  auto bytes = static_cast<size_t>(tensor.bytes());
+  if (!place.memory.data()) {
+    place.device = device;
+    place.memory = DeviceMemory(device, bytes, "a program's state");
+  }
+  if (!place.newest && touched[index])
+    device->upload(place.memory.data(), tensor.data<char>(), bytes);
+  else if (!place.newest)
+    device->zero(place.memory.data(), bytes);
+  place.newest = true;
+  touched[index] = true; // once it is fetched again
+  return place.memory.data();
+}
+
+void State::copyOnDevice(size_t index, size_t to, size_t from, size_t bytes) {
+  char *data = places[index].memory.data();
+  places[index].device->copy(data + to, data + from, bytes);
+}
 
 } // namespace transformer::runtime

@@ -14,8 +14,10 @@
 
 #include "runtime/abi/Description.h"
 #include "runtime/base/Tensor.h"
+#include "runtime/cuda/Device.h"
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,8 @@ namespace transformer::runtime {
 /// Sizes that have names, by their names.
 using NamedSizes = std::map<std::string, int64_t>;
 
-/// A tensor for each state of a module, in the description's order. Movable.
+/// A tensor for each state of a module, in the description's order. Movable. Where a program's
+/// tensors lie on a device, those that a call has updated stay there until somebody looks.
 class State {
 public:
   State() = default;
@@ -45,12 +48,38 @@ public:
   void save(const std::string &path) const;
 
   const NamedSizes &sizes() const { return named; }
-  const TensorMap &tensors() const { return values; }
-  Tensor &tensor(size_t index) { return *order[index]; }
+  size_t size() const { return order.size(); }
+  int64_t bytes(size_t index) const { return order[index]->bytes(); }
+  const std::vector<int64_t> &shape(size_t index) const { return order[index]->shape(); }
+
+  /// On the host; what lies on a device is copied from there.
+  const TensorMap &tensors() const;
+  /// The same of one, which may be written to.
+  Tensor &tensor(size_t index);
+
+  /// Memory of a device with state `index`, copied there if need be; a call may update it. All
+  /// calls must be with the same device.
+  void *onDevice(size_t index, const std::shared_ptr<Device> &device);
+
+  /// Whether state `index` is on a device now.
+  bool isOnDevice(size_t index) const { return index < places.size() && places[index].newest; }
+  /// Copies bytes from one place of it to another, on the device.
+  void copyOnDevice(size_t index, size_t to, size_t from, size_t bytes);
 
 private:
+  /// A state on a device.
+  struct Place {
+    std::shared_ptr<Device> device;
+    DeviceMemory memory;
+    bool newest = false; // else the host's tensor is
+  };
+
+  void fetch(size_t index) const;
+
   TensorMap values;
   std::vector<Tensor *> order; // the description's; a map's elements stay where they are
+  std::vector<bool> touched;   // by who had `tensor`; the others are zeros
+  mutable std::vector<Place> places;
   NamedSizes named;
 };
 

@@ -63,6 +63,27 @@ std::vector<Segment> segmentsAround(const void *address) {
   return search.found;
 }
 
+/// The loaded file that something lies in.
+class Image {
+public:
+  Image(const void *inside, const std::string &path)
+      : segments(segmentsAround(inside)), path(path) {}
+
+  /// Throws Error when so many bytes do not lie in one of its segments with these flags.
+  void check(const char *what, const void *pointer, uint64_t bytes, Elf64_Word flags) const {
+    auto address = reinterpret_cast<uintptr_t>(pointer);
+    for (const Segment &segment : segments)
+      if ((segment.flags & flags) == flags && segment.begin <= address && address < segment.end &&
+          bytes <= segment.end - address)
+        return;
+    fail("{}: damaged: {} ({} bytes) lies outside the module", path, what, bytes);
+  }
+
+private:
+  std::vector<Segment> segments;
+  const std::string &path;
+};
+
 } // namespace
 
 void checkElfFile(const std::string &path) {
@@ -93,15 +114,8 @@ void checkElfFile(const std::string &path) {
 }
 
 void checkInsideImage(const tr_module &abi, const std::string &path) {
-  std::vector<Segment> segments = segmentsAround(&abi);
-  auto check = [&](const char *what, const auto *pointer, uint64_t bytes, Elf64_Word flags) {
-    auto address = reinterpret_cast<uintptr_t>(pointer);
-    for (const Segment &segment : segments)
-      if ((segment.flags & flags) == flags && segment.begin <= address && address < segment.end &&
-          bytes <= segment.end - address)
-        return;
-    fail("{}: damaged: {} ({} bytes) lies outside the module", path, what, bytes);
-  };
+  Image image(&abi, path);
+  auto check = [&](auto... arguments) { image.check(arguments...); };
   uint64_t textBytes = 0, tableBytes = 0;
   if (__builtin_add_overflow(abi.description_size, abi.tokenizer_size, &textBytes) ||
       __builtin_mul_overflow(abi.num_functions, sizeof(tr_function), &tableBytes))
@@ -112,6 +126,25 @@ void checkInsideImage(const tr_module &abi, const std::string &path) {
     check("a function", reinterpret_cast<const void *>(abi.functions[i].call), 1, PF_X);
     check("a function", reinterpret_cast<const void *>(abi.functions[i].arena_bytes), 1, PF_X);
   }
+}
+
+void checkInsideImage(const tr_device_module &abi, const std::string &path) {
+  Image image(&abi, path);
+  image.check("its table of kernels", &abi.device, sizeof(abi.device), PF_R);
+  const tr_device_code *code = abi.device;
+  image.check("its table of kernels", code, sizeof(*code), PF_R);
+  if (code->ptx)
+    image.check("its PTX", code->ptx, code->ptx_size, PF_R);
+  if (code->ptx && (code->ptx_size == 0 || code->ptx[code->ptx_size - 1] != 0))
+    fail("{}: damaged: its PTX has no end", path);
+  if (code->cubin)
+    image.check("its machine code", code->cubin, code->cubin_size, PF_R);
+  uint64_t tableBytes = 0;
+  if (__builtin_mul_overflow(code->num_kernels, sizeof(char *), &tableBytes))
+    fail("{}: damaged: its table of kernels is too large", path);
+  image.check("its table of kernels", code->kernels, tableBytes, PF_R);
+  for (uint64_t i = 0; i < code->num_kernels; ++i)
+    image.check("the name of a kernel", code->kernels[i], 1, PF_R);
 }
 
 } // namespace transformer::runtime

@@ -17,6 +17,9 @@ void checkElfFile(const std::string &path);
 /// text and table in readable segments, functions in executable ones.
 void checkInsideImage(const tr_module &abi, const std::string &path);
 
+/// The same of a module's kernels.
+void checkInsideImage(const tr_device_module &abi, const std::string &path);
+
 } // namespace transformer::runtime
 
 #endif // TRANSFORMER_RUNTIME_ELFFILE_H

@@ -2,7 +2,6 @@
 #include "runtime/generate/Generator.h"
 
 #include "runtime/base/Error.h"
-#include "runtime/base/Memory.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,7 +30,7 @@ int64_t Generator::pagesFor(std::span<const Prompt> prompts) const {
   std::vector<int64_t> needs;
   for (size_t i = 0; i < prompts.size(); ++i)
     needs.push_back(Batcher::pagesFor(model, config, prompts[i], int64_t(i)));
-  uint64_t available = availableMemory() / uint64_t(model.pageBytes());
+  uint64_t available = model.availablePages();
   auto free = int64_t(std::min<uint64_t>(available, std::numeric_limits<int64_t>::max() / 2));
   free += kept ? kept->freePages() : 0;
   for (size_t i = 0; i < needs.size(); ++i)

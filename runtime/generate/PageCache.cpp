@@ -123,6 +123,14 @@ void PageCache::drop(const Row &row) {
 
 /// All threads take part: with many beams these are as many bytes as the weights of a few layers.
 void PageCache::copyPages(std::span<const Copy> copies) {
+  for (size_t state : states) // one page after the other where they lie
+    if (tensors.isOnDevice(state)) {
+      size_t bytes = size_t(tensors.bytes(state)) / users.size();
+      for (auto [from, to] : copies)
+        tensors.copyOnDevice(state, size_t(to) * bytes, size_t(from) * bytes, bytes);
+    }
+  if (states.empty() || tensors.isOnDevice(states.front()))
+    return;
   parallelFor(int64_t(copies.size() * states.size()), [&](int64_t i) {
     auto [from, to] = copies[size_t(i) / states.size()];
     Tensor &tensor = tensors.tensor(states[size_t(i) % states.size()]);

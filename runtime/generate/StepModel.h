@@ -33,6 +33,8 @@ public:
   /// Of the keys and values of a page, all layers.
   int64_t pageBytes() const;
   PageCache makeCache(int64_t numPages) const;
+  /// About how many pages there is memory for.
+  uint64_t availablePages() const { return program.availableMemory() / uint64_t(pageBytes()); }
 
   const Sources &sources() const { return encoder; }
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -15,6 +16,10 @@ GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 COMPILE_SECONDS, RUN_SECONDS = 300, 120
 
 LINE_CHARACTERS = 1200
+
+# What else programs are compiled with: "--target cuda --arch sm_80" runs a test's programs on a GPU, or on an
+# emulated one that LD_LIBRARY_PATH leads to.
+TARGET = shlex.split(os.environ.get("TRANSFORMER_TEST_TARGET", ""))
 
 CRASH = re.compile(r"Traceback|terminate called|Assertion|Stack dump|Sanitizer|Segmentation|core dumped", re.I)
 
@@ -65,6 +70,7 @@ def execute(command: list[object], seconds: float = RUN_SECONDS, **options: obje
 def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
     """Compiles, verifying the IR after every pass, or raises RuntimeError. What tests compile again with the same
     options is kept in the folder that TRANSFORMER_TEST_PROGRAMS names, if it does."""
+    options = (*options, *TARGET)
     kept = _kept(compiler, source, program.suffix, [str(option) for option in options])
     if kept and kept.exists():
         program.unlink(missing_ok=True)

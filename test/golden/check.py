@@ -63,13 +63,13 @@ def live_reference(case: Path) -> object:
         return Reference(case, json.loads((case / "config.json").read_text()))
 
 
-def check_case(case: Path, compiler: Path, arch: str, launcher: list[str], work: Path, live: bool) -> None:
+def check_case(case: Path, compiler: Path, target: list[str], launcher: list[str], work: Path, live: bool) -> None:
     """Compiles and runs; raises Failure at the first thing that is wrong."""
     work.mkdir(parents=True, exist_ok=True)
     program = work / "program"
     program.unlink(missing_ok=True)
     try:
-        compile_program(compiler, case, program, "--arch", arch)
+        compile_program(compiler, case, program, *target)
     except RuntimeError as error:
         raise Failure(str(error)) from None
     reference = live_reference(case) if live else None
@@ -109,7 +109,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help="names of the cases to check (default: all)")
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    parser.add_argument("--arch", default="native", help="compile for this CPU (default: native)")
+    parser.add_argument("--arch", default="native", help="compile for this CPU (default: native) or GPU")
+    parser.add_argument("--target", default="cpu", help="compile for this kind of machine (default: cpu)")
     parser.add_argument("--launcher", default="", help="run programs with this, for example an emulator and its options")
     parser.add_argument("--work", type=Path, help="directory to keep programs and outputs in (default: a temporary)")
     parser.add_argument("--live", action="store_true", help="recompute the expectations with the installed PyTorch")
@@ -118,8 +119,9 @@ def main() -> int:
     cases = find_cases(arguments.cases, parser)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         work = arguments.work or Path(scratch)
+        target = ["--arch", arguments.arch] + ["--target", arguments.target] * (arguments.target != "cpu")
         compiler, launcher = arguments.compile.resolve(), shlex.split(arguments.launcher)
-        good = list(pool.map(lambda case: report(case, compiler, arguments.arch, launcher, work / case.name, arguments.live), cases))
+        good = list(pool.map(lambda case: report(case, compiler, target, launcher, work / case.name, arguments.live), cases))
     print(f"{good.count(True)} passed, {good.count(False)} failed")
     return 0 if all(good) and good else 1
 

@@ -38,13 +38,13 @@ def differentiable_ops() -> set[str]:
     return names
 
 
-def check(tools: Tools, scratch: Path, arch: str, write: Callable[[Case], None]) -> str | None:
+def check(tools: Tools, scratch: Path, arch: str, differences: bool, write: Callable[[Case], None]) -> str | None:
     folder = scratch / write.__name__
     folder.mkdir()
     short, long = case_of(write, SHORT), case_of(write, LONG)
     kinds = RECOMPUTE if short.functions else RECOMPUTE[:1]
     try:
-        for recompute in kinds if write not in WITHOUT_DIFFERENCES else ():
+        for recompute in kinds if differences and write not in WITHOUT_DIFFERENCES else ():
             compare_differences(tools, short.loss(), folder, recompute)
         for recompute in kinds:
             compare_compiled(tools, long.loss(), folder, arch, recompute, weights_are_inputs=True)
@@ -59,10 +59,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=Path, required=True, help="the folder of transformer-opt and the others")
     parser.add_argument("--arch", default="native", help="as of transformer-compile")
+    parser.add_argument("--verify", default="transformer-verify", help="transformer-verify-threads: for a GPU's kernels")
+    parser.add_argument("--compiled-only", action="store_true", help="no differences of the loss")
     options = parser.parse_args()
-    report = Report()
+    report, tools = Report(), Tools(options.tools.resolve(), options.verify)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
-        reasons = pool.map(partial(check, Tools(options.tools.resolve()), Path(scratch), options.arch), CASES)
+        reasons = pool.map(partial(check, tools, Path(scratch), options.arch, not options.compiled_only), CASES)
         for write, reason in zip(CASES, reasons):
             report.add(f"gradients/{write.__name__}", reason and reason.replace("\n", " | "))
     texts = "".join(case_of(write, SHORT).loss().text for write in CASES)

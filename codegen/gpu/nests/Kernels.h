@@ -7,6 +7,7 @@
 #define CODEGEN_GPU_NESTS_KERNELS_H
 
 #include "codegen/gpu/nests/Loops.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::transformer::simt {
 
@@ -29,6 +30,29 @@ void emitKernel(Loops &b, kernel::AppendPagesOp op);
 void emitKernel(Loops &b, kernel::SinusoidalTableOp op);
 void emitKernel(Loops &b, kernel::RotaryTableOp op);
 void emitKernel(Loops &b, kernel::RotaryEmbeddingOp op);
+void emitKernel(Loops &b, kernel::ShiftLabelsOp op);
+void emitKernel(Loops &b, kernel::CrossEntropyOp op);
+void emitKernel(Loops &b, kernel::CrossEntropyGradientOp op);
+void emitKernel(Loops &b, kernel::ElementLossOp op);
+void emitKernel(Loops &b, kernel::ElementLossGradientOp op);
+void emitKernel(Loops &b, kernel::CountLabelsOp op);
+void emitKernel(Loops &b, kernel::CountSpansOp op);
+void emitKernel(Loops &b, kernel::SpanLossOp op);
+void emitKernel(Loops &b, kernel::SpanLossGradientOp op);
+void emitKernel(Loops &b, kernel::SumRowsOp op);
+void emitKernel(Loops &b, kernel::SumSquaresOp op);
+void emitKernel(Loops &b, kernel::AdafactorUpdateOp op);
+void emitKernel(Loops &b, kernel::NormGradientOp op);
+void emitKernel(Loops &b, kernel::EmbeddingGradientOp op);
+void emitKernel(Loops &b, kernel::WindowsGradientOp op);
+void emitKernel(Loops &b, kernel::RelativeScoresGradientOp op);
+void emitKernel(Loops &b, kernel::TokenGradientOp op);
+void emitKernel(Loops &b, kernel::DropoutOp op);
+void emitKernel(Loops &b, kernel::AttentionGradientOp op);
+void emitKernel(Loops &b, linalg::LinalgOp op);
+
+/// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
+bool isSumOfTerms(linalg::LinalgOp op);
 
 } // namespace mlir::transformer::simt
 

@@ -5,11 +5,17 @@ using namespace mlir;
 using namespace mlir::transformer::simt;
 
 void Loops::threads(ValueRange sizes, function_ref<void(ValueRange)> body) {
+  if (sizes.empty())
+    return once([&] { body({}); });
   Values zeros(sizes.size(), index(0)), ones(sizes.size(), index(1));
   auto loop = scf::ParallelOp::create(*this, zeros, sizes, ones);
   InsertionGuard guard(*this);
   setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVars());
+}
+
+void Loops::once(function_ref<void()> body) {
+  threads(index(1), [&](ValueRange) { body(); });
 }
 
 Values Loops::loop(Value from, Value to, ValueRange values,
@@ -41,6 +47,21 @@ void Loops::ifThen(Value condition, function_ref<void()> body) {
   body();
 }
 
+Values Loops::ifElse(Value condition, function_ref<Values()> then,
+                     function_ref<Values()> otherwise) {
+  // The bodies are written by this builder, where that of the op stands.
+  auto inside = [&](function_ref<Values()> body) {
+    return [&, body](OpBuilder &builder, Location loc) {
+      InsertionGuard guard(*this);
+      restoreInsertionPoint(builder.saveInsertionPoint());
+      Values values = body();
+      builder.restoreInsertionPoint(saveInsertionPoint());
+      scf::YieldOp::create(builder, loc, values);
+    };
+  };
+  return scf::IfOp::create(*this, condition, inside(then), inside(otherwise)).getResults();
+}
+
 Value Loops::sum(int64_t count, function_ref<Value(Value)> term) {
   // Of parts: the error grows with the number of additions one after another.
   constexpr int64_t parts = 8;
@@ -62,4 +83,16 @@ Value Loops::sum(int64_t count, function_ref<Value(Value)> term) {
     sums.truncate((sums.size() + 1) / 2);
   }
   return sums.front();
+}
+
+Value Loops::sum(Value count, function_ref<Value(Value i)> term) {
+  Value block = index(64), zero = index(0), none = scalar(0);
+  Value blocks = div(add(count, 63), block);
+  return loop(zero, blocks, none, [&](Value number, ValueRange total) {
+    Value first = mul(number, block), end = min(add(first, block), count);
+    Value part = loop(first, end, none, [&](Value i, ValueRange before) {
+      return Values{addf(before[0], term(i))};
+    })[0];
+    return Values{addf(total[0], part)};
+  })[0];
 }

@@ -1,8 +1,8 @@
 // RUN: transformer-opt %s --transformer-gpu-map-threads --split-input-file --verify-diagnostics
 // RUN: not transformer-compile %source_root/examples/encoder.mlir --target cuda --arch sm_70 -o %t 2>&1 | FileCheck %s --check-prefix=ARCH
 // ARCH: sm_70: expected sm_80 or sm_90a
-// RUN: not transformer-compile %source_root/examples/encoder.mlir --target cuda --emit exe -o %t 2>&1 | FileCheck %s --check-prefix=EMIT
-// EMIT: --emit exe: expected dialect, fused, linalg, gpu, nvvm, ptx or cubin
+// RUN: not transformer-compile %source_root/examples/encoder.mlir --target cuda --emit asm -o %t 2>&1 | FileCheck %s --check-prefix=EMIT
+// EMIT: --emit asm: expected dialect, fused, linalg, gpu, nvvm, ptx, cubin, object, exe or module
 
 func.func @by_twos(%x: memref<4xf32>, %v: f32) {
   %c0 = arith.constant 0 : index

@@ -33,6 +33,23 @@ func.func @fill(%x: memref<?x4xf32>, %v: f32) {
   return
 }
 
+// A kernel's name is one of PTX; constants that it reads are its own.
+// OUTLINED: gpu.func @layer$last_0({{.*}}: memref<4xf32>)
+// OUTLINED: memref.get_global @table
+// OUTLINED: gpu.launch_func {{ *}}@kernels::@layer$last_0 {{.*}} args({{.*}} : memref<4xf32>)
+memref.global "private" constant @table : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+func.func @layer.last(%x: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %table = memref.get_global @table : memref<4xf32>
+  scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+    %v = memref.load %table[%i] : memref<4xf32>
+    memref.store %v, %x[%i] : memref<4xf32>
+  }
+  return
+}
+
 // Without an architecture the GPU's stages take their own.
 // RUN: transformer-opt %s --transformer-gpu-map | FileCheck %s --check-prefix=ARCH
 // ARCH: transformer.target = #nvvm.target<{{.*}}chip = "sm_90a"

@@ -3,7 +3,7 @@ random shapes, and checks that a row's bits depend on nothing but the row and it
 import numpy as np
 
 import nests
-from checks import arch, check, garbage, gpu, memref, normal, offsets, random, run_checks
+from checks import arch, check, garbage, memref, normal, offsets, random, run_checks
 
 # Sequences, patches, windows ----------------------------------------------------
 
@@ -196,5 +196,5 @@ def check_disentangled():
             check(f"disentangled {heads}x{dim} {mode} {queries}", bool(ok), f"error {error:.1e} (numpy float32 {reference:.1e})")
 
 
-backward = () if gpu else (check_windows_gradient, check_relative_scores_gradient)  # training is for CPUs
-run_checks(check_sequences, check_patches, check_windows, check_relative_scores, check_disentangled, *backward)
+run_checks(check_sequences, check_patches, check_windows, check_relative_scores, check_disentangled, check_windows_gradient,
+           check_relative_scores_gradient)

@@ -1,0 +1,304 @@
+//===- NarrowWeights.cpp - weights in 16, 8 and 4 bits --------------------===//
+//
+// What is stored of a weight [N, K] or [K, N] that is rounded: bf16 its numbers; int8 integers, and
+// a scale for each n; int4 integers plus 8, two neighbours along k in a byte, the first one in its
+// low half, and a bf16 scale for each 32 of an n.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/gpu/Passes.h"
+#include "dialect/QuantizeOps.h"
+#include "dialect/TransformerDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_NARROWWEIGHTS
+#include "codegen/gpu/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Scalar arithmetic in the body of a linalg op.
+struct Scalars : ImplicitLocOpBuilder {
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  Value real(double v) { return arith::ConstantOp::create(*this, getF32FloatAttr(v)); }
+  Value word(int64_t v) { return arith::ConstantIntOp::create(*this, v, 32); }
+  Value index(int64_t v) { return arith::ConstantIndexOp::create(*this, v); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(*this, x, y); }
+  Value abs(Value x) { return math::AbsFOp::create(*this, x); }
+  Value bits(Value x) { return arith::BitcastOp::create(*this, getI32Type(), x); }
+  Value ofBits(Value x) { return arith::BitcastOp::create(*this, getF32Type(), x); }
+  Value isNaN(Value x) { return arith::CmpFOp::create(*this, arith::CmpFPredicate::UNO, x, x); }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(*this, condition, x, y);
+  }
+
+  /// To nearest, ties to even; a NaN stays one.
+  Value toBf16(Value x) {
+    Value whole = bits(x), high = arith::ShRUIOp::create(*this, whole, word(16));
+    Value odd = arith::AndIOp::create(*this, high, word(1));
+    Value rounded = arith::AddIOp::create(*this, whole, word(0x7fff));
+    rounded = arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, rounded, odd), word(16));
+    rounded = select(isNaN(x), word(0x7fc0), rounded);
+    Value half = arith::TruncIOp::create(*this, getI16Type(), rounded);
+    return arith::BitcastOp::create(*this, getBF16Type(), half);
+  }
+  Value fromBf16(Value x) {
+    if (!x.getType().isBF16())
+      return x;
+    Value half = arith::BitcastOp::create(*this, getI16Type(), x);
+    Value whole = arith::ExtUIOp::create(*this, getI32Type(), half);
+    return ofBits(arith::ShLIOp::create(*this, whole, word(16)));
+  }
+  /// Ties to even, into [least, most]; a NaN is 0.
+  Value roundInto(Value x, double least, double most) {
+    Value rounded = math::RoundEvenOp::create(*this, x);
+    rounded = arith::MaximumFOp::create(*this, rounded, real(least));
+    rounded = arith::MinimumFOp::create(*this, rounded, real(most));
+    return select(isNaN(x), real(0), rounded);
+  }
+  /// Not a number where x is infinite or none, else 0.
+  Value poison(Value x) { return mul(x, real(0)); }
+};
+
+using Body = function_ref<Value(Scalars &b, ValueRange inputs)>;
+
+/// One elementwise op over `shape`.
+Value elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, ValueRange sizes, Type element,
+                  ValueRange inputs, ArrayRef<AffineMap> inputMaps, Body body) {
+  Value out = tensor::EmptyOp::create(b, shape, element, sizes);
+  SmallVector<AffineMap> maps(inputMaps);
+  maps.push_back(b.getMultiDimIdentityMap(shape.size()));
+  SmallVector<utils::IteratorType> loops(shape.size(), utils::IteratorType::parallel);
+  return linalg::GenericOp::create(b, out.getType(), inputs, out, maps, loops,
+                                   [&](OpBuilder &inner, Location loc, ValueRange values) {
+                                     Scalars scalars(loc, inner);
+                                     Value y = body(scalars, values.drop_back());
+                                     linalg::YieldOp::create(scalars, y);
+                                   })
+      .getResult(0);
+}
+
+/// The largest number from `from` up to `end`, at least 0, of what `at` gives.
+Value largest(Scalars &b, Value from, Value end, function_ref<Value(Scalars &, Value)> at) {
+  auto loop = scf::ForOp::create(b, from, end, b.index(1), b.real(0));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value more = at(b, loop.getInductionVar());
+  scf::YieldOp::create(b,
+                       arith::MaximumFOp::create(b, loop.getRegionIterArgs()[0], more).getResult());
+  return loop.getResult(0);
+}
+
+/// A weight that is rounded, as it is stored.
+class NarrowWeight {
+public:
+  explicit NarrowWeight(QuantizeWeightOp op)
+      : op(op), b(op.getLoc(), op), weight(op.getWeight()), format(op.getFormat()),
+        isOutIn(op.getLayout() == WeightLayout::OutIn) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
+    outputs = shape[isOutIn ? 0 : 1];
+    inputs = shape[isOutIn ? 1 : 0];
+    group = format == WeightFormat::Int8 ? inputs : weightGroup;
+    pack();
+  }
+
+  /// A matrix product by it.
+  void multiply(linalg::MatmulOp product) {
+    ImplicitLocOpBuilder b(product.getLoc(), product);
+    AffineExpr t = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
+    auto map = [&](AffineExpr x, AffineExpr y) {
+      return AffineMap::get(3, 0, {x, y}, b.getContext());
+    };
+    AffineExpr place = k.floorDiv(format == WeightFormat::Int4 ? 2 : 1);
+    SmallVector<AffineMap> maps = {map(t, k), isOutIn ? map(n, place) : map(place, n)};
+    SmallVector<Value> operands = {product.getInputs()[0], numbers};
+    if (scales) {
+      operands.push_back(scales);
+      maps.push_back(map(n, k.floorDiv(group)));
+    }
+    maps.push_back(map(t, n));
+    using enum utils::IteratorType;
+    Value out = product.getOutputs()[0];
+    auto sum = linalg::GenericOp::create(
+        b, out.getType(), operands, out, maps, ArrayRef{parallel, parallel, reduction},
+        [&](OpBuilder &inner, Location loc, ValueRange values) {
+          Scalars scalars(loc, inner);
+          Value scale = scales ? values[2] : Value();
+          Value term = scalars.mul(values[0], number(scalars, values[1], scale));
+          Value next = arith::AddFOp::create(scalars, values.back(), term);
+          linalg::YieldOp::create(scalars, next);
+        });
+    product.replaceAllUsesWith(sum.getResults());
+    product.erase();
+  }
+
+private:
+  /// The map of (k, n) or (n, k) to an n and a group of k.
+  AffineMap groupOf(int64_t size) {
+    AffineExpr n = b.getAffineDimExpr(isOutIn ? 0 : 1), k = b.getAffineDimExpr(isOutIn ? 1 : 0);
+    return AffineMap::get(2, 0, {n, k.floorDiv(size)}, b.getContext());
+  }
+  SmallVector<int64_t> shapeOf(int64_t n, int64_t k) {
+    return isOutIn ? SmallVector<int64_t>{n, k} : SmallVector<int64_t>{k, n};
+  }
+  Value element(Scalars &s, Value n, Value k) {
+    SmallVector<Value> at = {n, k};
+    if (!isOutIn)
+      std::swap(at[0], at[1]);
+    return tensor::ExtractOp::create(s, weight, at);
+  }
+
+  void pack() {
+    AffineMap own = b.getMultiDimIdentityMap(2);
+    SmallVector<int64_t> shape = shapeOf(outputs, inputs);
+    if (format == WeightFormat::Bf16) {
+      numbers = elementwise(b, shape, {}, b.getBF16Type(), weight, own,
+                            [](Scalars &s, ValueRange v) { return s.toBf16(v[0]); });
+      return;
+    }
+    bool isInt8 = format == WeightFormat::Int8;
+    Type ofScale = isInt8 ? Type(b.getF32Type()) : b.getBF16Type();
+    SmallVector<int64_t> scaleShape = {outputs, (inputs + group - 1) / group};
+    scales = elementwise(b, scaleShape, {}, ofScale, {}, {},
+                         [&](Scalars &s, ValueRange) { return scaleOfGroup(s); });
+    if (isInt8) {
+      numbers = elementwise(b, shape, {}, b.getI8Type(), {weight, scales}, {own, groupOf(group)},
+                            [&](Scalars &s, ValueRange v) {
+                              Value q = s.roundInto(s.div(v[0], v[1]), -127, 127);
+                              return arith::FPToSIOp::create(s, s.getI8Type(), q).getResult();
+                            });
+      return;
+    }
+    numbers = elementwise(b, shapeOf(outputs, (inputs + 1) / 2), {}, b.getI8Type(), scales,
+                          groupOf(group / 2),
+                          [&](Scalars &s, ValueRange v) { return pairOf(s, s.fromBf16(v[0])); });
+  }
+
+  /// Of the n and the group of k that the op is at.
+  Value scaleOfGroup(Scalars &s) {
+    Value n = linalg::IndexOp::create(s, 0), g = linalg::IndexOp::create(s, 1);
+    Value from = arith::MulIOp::create(s, g, s.index(group));
+    Value end = arith::AddIOp::create(s, from, s.index(group));
+    end = arith::MinSIOp::create(s, end, s.index(inputs));
+    auto signedBy = [&](double sign) {
+      return [&, sign](Scalars &inner, Value k) {
+        return inner.mul(element(inner, n, k), inner.real(sign));
+      };
+    };
+    Value most = largest(s, from, end, signedBy(1)), least = largest(s, from, end, signedBy(-1));
+    Value bad = arith::AddFOp::create(s, s.poison(most), s.poison(least));
+    if (format == WeightFormat::Int8) {
+      Value magnitude = arith::MaximumFOp::create(s, most, least);
+      return arith::AddFOp::create(s, s.div(magnitude, s.real(127)), bad);
+    }
+    Value positive = arith::CmpFOp::create(s, arith::CmpFPredicate::OGE, most, least);
+    Value ofLargest = s.select(positive, most, s.mul(least, s.real(-1)));
+    return s.toBf16(arith::AddFOp::create(s, s.div(ofLargest, s.real(-8)), bad));
+  }
+
+  /// Two neighbours along k; the second one is 0 behind the last.
+  Value pairOf(Scalars &s, Value scale) {
+    Value n = linalg::IndexOp::create(s, isOutIn ? 0 : 1);
+    Value pair = linalg::IndexOp::create(s, isOutIn ? 1 : 0);
+    Value first = arith::MulIOp::create(s, pair, s.index(2));
+    Value second = arith::AddIOp::create(s, first, s.index(1));
+    auto nibble = [&](Value k) -> Value {
+      Value q = s.roundInto(s.div(element(s, n, k), scale), -8, 7);
+      Value whole = arith::FPToSIOp::create(s, s.getI32Type(), q);
+      return arith::AddIOp::create(s, whole, s.word(8));
+    };
+    Value last = s.index(inputs - 1);
+    Value low = nibble(first), high = nibble(arith::MinSIOp::create(s, second, last));
+    Value both = arith::OrIOp::create(s, low, arith::ShLIOp::create(s, high, s.word(4)));
+    return arith::TruncIOp::create(s, s.getI8Type(), both);
+  }
+
+  /// What the product multiplies by.
+  Value number(Scalars &s, Value stored, Value scale) {
+    if (format == WeightFormat::Bf16)
+      return s.fromBf16(stored);
+    if (format == WeightFormat::Int8)
+      return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), stored), scale);
+    Value k = arith::IndexCastOp::create(s, s.getI32Type(), linalg::IndexOp::create(s, 2));
+    Value odd = arith::AndIOp::create(s, k, s.word(1));
+    Value whole = arith::ExtUIOp::create(s, s.getI32Type(), stored);
+    whole = arith::ShRUIOp::create(s, whole, arith::MulIOp::create(s, odd, s.word(4)));
+    whole = arith::AndIOp::create(s, whole, s.word(15));
+    whole = arith::SubIOp::create(s, whole, s.word(8));
+    return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), whole), s.fromBf16(scale));
+  }
+
+  QuantizeWeightOp op;
+  ImplicitLocOpBuilder b;
+  Value weight;
+  WeightFormat format;
+  bool isOutIn;
+  int64_t outputs, inputs, group; // group: inputs that share a scale
+  Value numbers, scales;          // scales: null for bf16
+};
+
+/// Rows as the bfloat16 that they become, or as what their integers and scales stand for.
+void roundRows(QuantizeRowsOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value x = op.getX();
+  auto type = cast<RankedTensorType>(x.getType());
+  int64_t width = type.getDimSize(1);
+  SmallVector<Value> sizes;
+  if (type.isDynamicDim(0))
+    sizes.push_back(tensor::DimOp::create(b, x, 0));
+  Value rounded = elementwise(
+      b, type.getShape(), sizes, type.getElementType(), x, b.getMultiDimIdentityMap(2),
+      [&](Scalars &s, ValueRange v) -> Value {
+        if (op.getFormat() == WeightFormat::Bf16)
+          return s.fromBf16(s.toBf16(v[0]));
+        Value t = linalg::IndexOp::create(s, 0), k = linalg::IndexOp::create(s, 1);
+        Value inGroup = arith::RemUIOp::create(s, k, s.index(weightGroup));
+        Value from = arith::SubIOp::create(s, k, inGroup);
+        Value end = arith::AddIOp::create(s, from, s.index(weightGroup));
+        end = arith::MinSIOp::create(s, end, s.index(width));
+        Value most = largest(s, from, end, [&](Scalars &inner, Value i) {
+          return inner.abs(tensor::ExtractOp::create(inner, x, ValueRange{t, i}));
+        });
+        Value scale = arith::AddFOp::create(s, s.div(most, s.real(127)), s.poison(most));
+        Value inverse = s.div(s.real(127), most);
+        Value q = math::RoundEvenOp::create(s, s.mul(v[0], inverse));
+        Value limit = s.real(std::numeric_limits<float>::infinity());
+        Value none = arith::CmpFOp::create(s, arith::CmpFPredicate::OEQ, inverse, limit);
+        return s.mul(s.select(none, s.real(0), q), scale);
+      });
+  op.replaceAllUsesWith(rounded);
+  op.erase();
+}
+
+struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeightsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    getOperation()->walk([](QuantizeRowsOp op) { roundRows(op); });
+    SmallVector<QuantizeWeightOp> weights;
+    getOperation()->walk([&](QuantizeWeightOp op) { weights.push_back(op); });
+    for (QuantizeWeightOp op : weights) {
+      for (OpOperand &use : op->getUses())
+        if (auto product = dyn_cast<linalg::MatmulOp>(use.getOwner());
+            !product || use.getOperandNumber() != 1) {
+          use.getOwner()->emitOpError("reads a narrow weight; expected a matrix product to do so");
+          return signalPassFailure();
+        }
+      NarrowWeight weight(op);
+      for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+        weight.multiply(cast<linalg::MatmulOp>(user));
+      op.erase();
+    }
+  }
+};
+
+} // namespace

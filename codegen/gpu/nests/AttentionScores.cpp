@@ -1,0 +1,73 @@
+//===- AttentionScores.cpp - what a query and a key have in common --------===//
+#include "codegen/gpu/nests/AttentionScores.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+std::pair<Value, Value> AttentionScores::keysOf(Value place, Value count) const {
+  Value from = b.index(0), end = count;
+  if (options.getCausal())
+    end = b.min(end, b.add(place, 1));
+  if (int64_t window = options.getWindow()) {
+    from = b.max(from, b.add(place, 1 - window));
+    end = b.min(end, b.add(place, window));
+  }
+  return {from, end};
+}
+
+std::pair<Value, Value> AttentionScores::queriesOf(Value key, Value from, Value end) const {
+  if (options.getCausal())
+    from = b.max(from, key);
+  if (int64_t window = options.getWindow()) {
+    from = b.max(from, b.add(key, 1 - window));
+    end = b.min(end, b.add(key, window));
+  }
+  return {from, end};
+}
+
+std::pair<Value, Value> AttentionScores::biasPlace(Value distance) const {
+  auto type = cast<MemRefType>(bias.getType());
+  if (type.getRank() == 1) { // a slope
+    Value length = b.max(distance, b.sub(b.index(0), distance));
+    Value real = arith::SIToFPOp::create(b, b.getF32Type(),
+                                         arith::IndexCastOp::create(b, b.getI64Type(), length));
+    return {b.index(0), arith::NegFOp::create(b, real)};
+  }
+  int64_t reach = type.getDimSize(1) / 2;
+  Value column = b.min(b.max(distance, b.index(-reach)), b.index(reach));
+  return {b.add(column, reach), Value()};
+}
+
+Value AttentionScores::relativeColumn(Value distance) const {
+  int64_t reach = cast<MemRefType>(columns.getType()).getDimSize(0) / 2;
+  Value place = b.min(b.max(distance, b.index(-reach)), b.index(reach));
+  return b.loadIndex(columns, b.add(place, reach));
+}
+
+Value AttentionScores::of(Value query, Value head, const Place &key, Value distance) const {
+  Value kvHead = kvHeadOf(head);
+  Value product = b.sum(headDim, [&](Value d) {
+    Value x = b.load(q, {query, b.add(column(head), d)});
+    return b.mulf(x, key.load(b, b.add(column(kvHead), d)));
+  });
+  if (columns) { // what the contents of a query and a key say about their distance
+    Value where = relativeColumn(distance), sum = b.scalar(0);
+    auto add = [&](Value scores, Value row, Value of, int64_t count) {
+      if (!scores)
+        return;
+      int64_t positions = rowWidth(scores) / count;
+      sum = b.addf(sum, b.load(scores, {row, b.add(b.mul(of, positions), where)}));
+    };
+    add(queryScores, query, head, heads);
+    add(keyScores, key.at.front(), kvHead, kvHeads);
+    product = b.addf(product, sum);
+  }
+  Value score = b.mulf(product, scale());
+  if (!bias)
+    return score;
+  auto [place, length] = biasPlace(distance);
+  if (length)
+    return b.addf(score, b.mulf(length, b.load(bias, head)));
+  return b.addf(score, b.load(bias, {head, place}));
+}

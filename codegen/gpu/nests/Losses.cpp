@@ -1,0 +1,182 @@
+//===- Losses.cpp - labels, cross-entropy and its backward ----------------===//
+#include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/Sums.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+void transformer::simt::emitKernel(Loops &b, kernel::ShiftLabelsOp op) {
+  Value labels = op.getLabels(), result = op.getOuts()[0];
+  b.threads({b.dim(labels, 0), b.dim(labels, 1)}, [&](ValueRange at) {
+    Value last = b.sub(b.dim(labels, 1), b.index(1)), next = b.min(b.add(at[1], 1), last);
+    Value label = b.load(labels, {at[0], next});
+    Value isLast = b.equal(at[1], last);
+    b.store(b.select(isLast, b.integer(op.getIgnoreIndex()), label), result, at);
+  });
+}
+
+namespace {
+
+/// Whether the label of a row counts.
+template <typename OpTy> Value counts(Loops &b, OpTy op, Value row) {
+  Value label = b.load(op.getLabels(), row);
+  Value result = b.differ(label, b.integer(op.getIgnoreIndex()));
+  if (auto padding = op.getPaddingIndex())
+    result = b.both(result, b.differ(label, b.integer(*padding)));
+  return result;
+}
+
+/// How many count, in a buffer of one f64.
+template <typename OpTy> Value numberOfLabels(Loops &b, OpTy op) {
+  return sumOfAll(b, b.dim(op.getLabels(), 0),
+                  [&](Value row) { return b.select(counts(b, op, row), b.real(1), b.real(0)); });
+}
+
+/// The number in a buffer, at least 1.
+Value atLeastOne(Loops &b, Value buffer) { return b.maxf(b.load(buffer, b.index(0)), b.real(1)); }
+
+/// The largest score of a row, and the sum of e^(score - it).
+std::pair<Value, Value> softmaxOf(Loops &b, Value logits, Value row) {
+  int64_t classes = rowWidth(logits);
+  Value lowest = b.scalar(-std::numeric_limits<float>::infinity());
+  Value most = b.loop(b.index(0), b.index(classes), lowest, [&](Value column, ValueRange before) {
+    return Values{b.maxf(before[0], b.load(logits, {row, column}))};
+  })[0];
+  Value sum = b.sum(classes, [&](Value column) -> Value {
+    return math::ExpOp::create(b, b.subf(b.load(logits, {row, column}), most));
+  });
+  return {most, sum};
+}
+
+} // namespace
+
+/// A thread a row, then the mean of all.
+void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
+  Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
+  int64_t classes = rowWidth(logits);
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  Value rows = b.dim(logits, 0);
+  b.threads(rows, [&](ValueRange at) {
+    Value row = at[0];
+    b.store(b.scalar(0), losses, row);
+    b.ifThen(counts(b, op, row), [&] {
+      auto [most, sum] = softmaxOf(b, logits, row);
+      Value logSum = b.addf(most, math::LogOp::create(b, sum));
+      Value of = b.subf(logSum, b.load(logits, {row, b.loadIndex(op.getLabels(), row)}));
+      if (smoothing > 0) {
+        Value all = b.sum(classes, [&](Value column) { return b.load(logits, {row, column}); });
+        Value mean = b.subf(logSum, b.divf(all, b.scalar(double(classes))));
+        of = b.addf(b.mulf(b.scalar(1 - smoothing), of), b.mulf(b.scalar(smoothing), mean));
+      }
+      b.store(of, losses, row);
+    });
+  });
+  Value sum = sumOfAll(b, rows, [&](Value row) { return b.widen(b.load(losses, row)); });
+  Value number = numberOfLabels(b, op);
+  b.once([&] {
+    Value mean = b.divf(b.load(sum, b.index(0)), atLeastOne(b, number));
+    b.store(b.narrow(mean), loss, {});
+  });
+}
+
+/// What a row's numbers share, then a thread a number.
+void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyGradientOp op) {
+  Value logits = op.getLogits(), result = op.getOuts()[0], rows = b.dim(logits, 0);
+  int64_t classes = rowWidth(logits);
+  double smoothing = op.getLabelSmoothing().convertToDouble();
+  Value number = numberOfLabels(b, op);
+  Value shares = b.buffer({1}, b.getF32Type());
+  b.once([&] {
+    Value dloss = b.widen(b.load(op.getDloss(), {}));
+    b.store(b.narrow(b.divf(dloss, atLeastOne(b, number))), shares, b.index(0));
+  });
+  Value softmax = b.buffer({ShapedType::kDynamic, 2}, b.getF32Type(), rows);
+  b.threads(rows, [&](ValueRange at) {
+    auto [most, sum] = softmaxOf(b, logits, at[0]);
+    b.store(most, softmax, {at[0], b.index(0)});
+    b.store(b.divf(b.load(shares, b.index(0)), sum), softmax, {at[0], b.index(1)});
+  });
+  b.threads({rows, b.index(classes)}, [&](ValueRange at) {
+    Value share = b.load(shares, b.index(0));
+    Value most = b.load(softmax, {at[0], b.index(0)}),
+          factor = b.load(softmax, {at[0], b.index(1)});
+    Value exponential = math::ExpOp::create(b, b.subf(b.load(logits, at), most));
+    Value d = b.mulf(exponential, factor);
+    if (smoothing > 0)
+      d = b.subf(d, b.mulf(share, b.scalar(smoothing / double(classes))));
+    Value isLabel = b.equal(at[1], b.loadIndex(op.getLabels(), at[0]));
+    d = b.select(isLabel, b.subf(d, b.mulf(share, b.scalar(1 - smoothing))), d);
+    b.store(b.select(counts(b, op, at[0]), d, b.scalar(0)), result, at);
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, kernel::CountLabelsOp op) {
+  Value labels = op.getLabels(), result = op.getOuts()[0];
+  auto type = cast<MemRefType>(labels.getType());
+  if (type.getElementType().isInteger()) {
+    Value number = numberOfLabels(b, op);
+    b.once([&] { b.store(b.narrow(b.load(number, b.index(0))), result, {}); });
+    return;
+  }
+  Value all = b.index(1);
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    all = b.mul(all, b.dim(labels, i));
+  b.once([&] { b.store(b.narrow(b.toReal(all)), result, {}); });
+}
+
+namespace {
+
+/// A number, its label, and how many there are, in f64.
+template <typename OpTy> struct Numbers {
+  Loops &b;
+  OpTy op;
+
+  int64_t width() { return rowWidth(op.getX()); }
+  Value all() { return b.mul(b.dim(op.getX(), 0), width()); }
+  Value x(ValueRange at) { return b.widen(b.load(op.getX(), at)); }
+  Value label(ValueRange at) {
+    Value labels = op.getLabels(); // one label a row may be a vector's
+    Value v = b.load(labels, at.take_front(cast<MemRefType>(labels.getType()).getRank()));
+    return v.getType().isInteger() ? b.toReal(v) : b.widen(v);
+  }
+};
+
+} // namespace
+
+void transformer::simt::emitKernel(Loops &b, kernel::ElementLossOp op) {
+  Numbers<kernel::ElementLossOp> numbers{b, op};
+  Value sum = sumOfAll(b, numbers.all(), [&](Value i) -> Value {
+    Values at = {b.div(i, numbers.width()), b.rem(i, numbers.width())};
+    Value x = numbers.x(at), y = numbers.label(at);
+    if (op.getKind() == LossKind::Squared) {
+      Value difference = b.subf(x, y);
+      return b.mulf(difference, difference);
+    }
+    Value none = b.real(0), one = b.real(1), negative = arith::NegFOp::create(b, x);
+    Value small = math::ExpOp::create(b, arith::MinimumFOp::create(b, x, negative));
+    Value rest = math::LogOp::create(b, b.addf(one, small));
+    return b.addf(b.subf(b.maxf(x, none), b.mulf(x, y)), rest);
+  });
+  b.once([&] {
+    Value count = b.maxf(b.toReal(numbers.all()), b.real(1));
+    b.store(b.narrow(b.divf(b.load(sum, b.index(0)), count)), op.getOuts()[0], {});
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, kernel::ElementLossGradientOp op) {
+  Numbers<kernel::ElementLossGradientOp> numbers{b, op};
+  b.threads({b.dim(op.getX(), 0), b.index(numbers.width())}, [&](ValueRange at) {
+    Value x = numbers.x(at), y = numbers.label(at), slope;
+    Value share = b.divf(b.widen(b.load(op.getDloss(), {})), b.toReal(numbers.all()));
+    if (op.getKind() == LossKind::Squared) {
+      slope = b.mulf(b.real(2), b.subf(x, y));
+    } else {
+      Value e = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+      slope = b.subf(b.divf(b.real(1), b.addf(b.real(1), e)), y);
+    }
+    b.store(b.narrow(b.mulf(share, slope)), op.getOuts()[0], at);
+  });
+}

@@ -1,0 +1,180 @@
+//===- RowGradients.cpp - backward of norms, embeddings, windows, tokens --===//
+#include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/Sums.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+/// Rows first, a thread a part of one, then columns over all of them.
+class NormGradient {
+public:
+  NormGradient(Loops &b, kernel::NormGradientOp op)
+      : b(b), op(op), x(op.getX()), dy(op.getDy()), scratch(op.getOuts().back()),
+        part(rowWidth(op.getGamma())), parts(rowWidth(x) / part) {}
+
+  void emit() {
+    Value rows = b.dim(x, 0);
+    b.threads({rows, b.index(parts)}, [&](ValueRange at) { emitPart(at[0], at[1]); });
+    int64_t count = op.getRms() ? 1 : 2; // dgamma, dbeta
+    sumOverRows(
+        b, b.mul(rows, parts), part, count,
+        [&](Value i, Value column) {
+          Value row = b.div(i, parts), index = b.rem(i, parts);
+          Values place = {row, b.add(b.mul(index, part), column)};
+          Value d = b.load(dy, place);
+          Value mean = b.load(scratch, {row, b.mul(index, 2)});
+          Value inverse = b.load(scratch, {row, b.add(b.mul(index, 2), 1)});
+          Value normalized = b.mulf(b.subf(b.load(x, place), mean), inverse);
+          Values terms = {b.widen(b.mulf(d, normalized)), b.widen(d)};
+          terms.truncate(count);
+          return terms;
+        },
+        [&](ValueRange sums, Value column) {
+          for (auto [i, sum] : llvm::enumerate(sums))
+            b.store(b.narrow(sum), op.getOuts()[1 + i], column);
+        });
+  }
+
+private:
+  /// dx of a part's columns, and what normalises x to the scratch.
+  void emitPart(Value row, Value index) {
+    Value first = b.mul(index, part), count = b.scalar(double(part)), none = b.scalar(0);
+    auto load = [&](Value buffer, Value i) { return b.load(buffer, {row, b.add(first, i)}); };
+    bool rms = op.getRms();
+    NormAttr norm = op.getNorm();
+    Value mean = rms ? none : b.divf(b.sum(part, [&](Value i) { return load(x, i); }), count);
+    auto centred = [&](Value i) { return b.subf(load(x, i), mean); };
+    Value squares = b.sum(part, [&](Value i) {
+      Value d = centred(i);
+      return b.mulf(d, d);
+    });
+    Value freedom = b.scalar(double(norm.getUnbiased() ? part - 1 : part));
+    Value eps = b.scalar(norm.getEps().convertToDouble());
+    auto root = [&](Value v) -> Value { return math::SqrtOp::create(b, v); };
+    Value variance = b.divf(squares, freedom), one = b.scalar(1);
+    Value deviation =
+        norm.getEpsOutside() ? b.addf(root(variance), eps) : root(b.addf(variance, eps));
+    Value inverse = b.divf(one, deviation);
+    b.store(mean, scratch, {row, b.mul(index, 2)});
+    b.store(inverse, scratch, {row, b.add(b.mul(index, 2), 1)});
+    auto weighted = [&](Value i) { return b.mulf(load(dy, i), b.load(op.getGamma(), i)); };
+    auto normalized = [&](Value i) { return b.mulf(centred(i), inverse); };
+    Value meanG = rms ? none : b.divf(b.sum(part, weighted), count);
+    Value products = b.sum(part, [&](Value i) { return b.mulf(weighted(i), normalized(i)); });
+    Value share = b.divf(products, freedom);
+    if (norm.getEpsOutside()) { // d is not the deviation itself
+      Value rest = b.subf(one, b.mulf(eps, inverse));
+      Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, rest, none);
+      share = b.select(differs, b.divf(share, rest), none); // of equal numbers nothing is shared
+    }
+    b.forEach(b.index(0), b.index(part), [&](Value i) {
+      Value d = b.subf(b.subf(weighted(i), meanG), b.mulf(normalized(i), share));
+      b.store(b.mulf(d, inverse), op.getOuts()[0], {row, b.add(first, i)});
+    });
+  }
+
+  Loops &b;
+  kernel::NormGradientOp op;
+  Value x, dy, scratch;
+  int64_t part, parts;
+};
+
+} // namespace
+
+void transformer::simt::emitKernel(Loops &b, kernel::NormGradientOp op) {
+  NormGradient(b, op).emit();
+}
+
+/// The first token of an id adds the rows of all that have it, in their order: each knows the next.
+void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
+  Value ids = op.getIds(), dy = op.getDy(), table = op.getOuts()[0];
+  Value tokens = b.dim(dy, 0), width = b.index(rowWidth(table));
+  double scale = op.getScale().convertToDouble();
+  if (!op.getOnto())
+    b.threads({b.dim(table, 0), width}, [&](ValueRange at) { b.store(b.scalar(0), table, at); });
+  // The next token of the same id, `tokens` where there is none; whether one is the first.
+  Value next = b.buffer({ShapedType::kDynamic}, b.getIndexType(), tokens);
+  Value isFirst = b.buffer({ShapedType::kDynamic}, b.getIndexType(), tokens);
+  b.threads(tokens, [&](ValueRange at) {
+    Value token = at[0], id = b.load(ids, token);
+    auto nearest = [&](Value from, Value to, Value start, bool takeFirst) {
+      return b.loop(from, to, start, [&](Value other, ValueRange found) {
+        Value same = b.equal(b.load(ids, other), id);
+        if (takeFirst)
+          same = b.both(same, b.equal(found[0], start));
+        return Values{b.select(same, other, found[0])};
+      })[0];
+    };
+    b.store(nearest(b.add(token, 1), tokens, tokens, true), next, token);
+    Value before = nearest(b.index(0), token, token, false);
+    Value alone = b.equal(before, token);
+    if (auto padding = op.getPaddingIndex())
+      alone = b.both(alone, b.differ(id, b.integer(*padding)));
+    b.store(arith::IndexCastUIOp::create(b, b.getIndexType(), alone), isFirst, token);
+  });
+  b.threads({tokens, width}, [&](ValueRange at) {
+    b.ifThen(b.less(b.index(0), b.load(isFirst, at[0])), [&] {
+      Values to = {b.loadIndex(ids, at[0]), at[1]};
+      auto loop = scf::WhileOp::create(
+          b, TypeRange{b.getIndexType(), b.getF32Type()}, ValueRange{at[0], b.load(table, to)},
+          [&](OpBuilder &inner, Location loc, ValueRange values) {
+            Value more =
+                arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt, values[0], tokens);
+            scf::ConditionOp::create(inner, loc, more, values);
+          },
+          [&](OpBuilder &inner, Location loc, ValueRange values) {
+            Value term = memref::LoadOp::create(inner, loc, dy, ValueRange{values[0], at[1]});
+            if (scale != 1) {
+              Value by = arith::ConstantOp::create(inner, loc, inner.getF32FloatAttr(scale));
+              term = arith::MulFOp::create(inner, loc, term, by);
+            }
+            Value sum = arith::AddFOp::create(inner, loc, values[1], term);
+            Value after = memref::LoadOp::create(inner, loc, next, values[0]);
+            scf::YieldOp::create(inner, loc, ValueRange{after, sum});
+          });
+      b.store(loop.getResult(1), table, to);
+    });
+  });
+}
+
+/// A thread a number: what it is in each of the windows that have its token.
+void transformer::simt::emitKernel(Loops &b, kernel::WindowsGradientOp op) {
+  Value dy = op.getDy(), cu = op.getCu(), cuDy = op.getCuDy(), result = op.getOuts()[0];
+  int64_t width = rowWidth(result), kernel = rowWidth(dy) / width;
+  auto stride = static_cast<int64_t>(op.getStride()),
+       padding = static_cast<int64_t>(op.getPadding());
+  b.threads({b.dim(result, 0), b.index(width)}, [&](ValueRange at) {
+    Value sequence = sequenceOf(b, cu, at[0]), firstWindow = b.load(cuDy, sequence);
+    Value count = b.sub(b.load(cuDy, b.add(sequence, 1)), firstWindow);
+    Value place = b.add(b.sub(at[0], b.load(cu, sequence)), padding), sum = b.scalar(0);
+    for (int64_t j = kernel - 1; j >= 0; --j) { // the token's place in a window
+      // Unsigned: what is before the first window is a large number.
+      Value first = b.sub(place, b.index(j)), window = b.div(first, stride);
+      Value reads = b.compare(arith::CmpIPredicate::ult, window, count);
+      reads = b.both(reads, b.equal(b.mul(window, stride), first));
+      sum = b.ifElse(
+          reads,
+          [&] {
+            Value from = b.add(firstWindow, window);
+            return Values{b.addf(sum, b.load(dy, {from, b.add(at[1], j * width)}))};
+          },
+          [&] { return Values{sum}; })[0];
+    }
+    b.store(sum, result, at);
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, kernel::TokenGradientOp op) {
+  Value dy = op.getDy(), cu = op.getCu(), result = op.getOuts()[0];
+  b.threads({b.dim(result, 0), b.index(rowWidth(result))}, [&](ValueRange at) {
+    Value sequence = sequenceOf(b, cu, at[0]);
+    Value which =
+        op.getLast() ? b.sub(b.load(cu, b.add(sequence, 1)), b.index(1)) : b.load(cu, sequence);
+    Value d = b.load(dy, {sequence, at[1]});
+    b.store(b.select(b.equal(at[0], which), d, b.scalar(0)), result, at);
+  });
+}

@@ -1,0 +1,232 @@
+//===- Device.cpp - a GPU with a module's kernels -------------------------===//
+#include "runtime/cuda/Device.h"
+
+#include "runtime/base/Error.h"
+#include "runtime/base/Memory.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+namespace transformer::runtime {
+namespace {
+
+/// Of pinned memory: enough for a copy at full speed, little beside what programs need.
+constexpr size_t pinnedBytes = size_t(4) << 20;
+
+CUdeviceptr addressOf(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+/// Whose functions run on this thread.
+thread_local Device *calling = nullptr;
+
+} // namespace
+
+std::shared_ptr<Device> Device::open(const DeviceModule &module) {
+  try {
+    return std::make_shared<Device>(CudaDriver::get(), module);
+  } catch (const Error &problem) {
+    std::string text = problem.what();
+    bool tells = text.find('\n') != std::string::npos;
+    fail("{}: for NVIDIA GPUs ({}): {}{}", module.path, module.arch, text,
+         tells ? "" : "\ncompile it again with --target cpu to run it on this machine's CPU");
+  }
+}
+
+Device::Device(const CudaDriver &driver, const DeviceModule &module)
+    : driver(driver), module(module), card(findGpu(driver)) {
+  if (std::string problem = whyNotOn(card, module.arch); !problem.empty())
+    throw Error(problem);
+  driver.check(driver.cuDevicePrimaryCtxRetain(&context, card.device), "cuDevicePrimaryCtxRetain");
+  try {
+    driver.check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    loadKernels();
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+Device::~Device() { release(); }
+
+void Device::release() noexcept {
+  if (stream)
+    driver.cuStreamSynchronize(stream);
+  for (Pinned *pinned : {&uploads[0], &uploads[1], &downloads}) {
+    if (pinned->copied)
+      driver.cuEventDestroy(pinned->copied);
+    if (pinned->data)
+      driver.cuMemFreeHost(pinned->data);
+  }
+  if (loaded)
+    driver.cuModuleUnload(loaded);
+  if (stream)
+    driver.cuStreamDestroy(stream);
+  driver.cuDevicePrimaryCtxRelease(card.device);
+}
+
+uint64_t Device::freeMemory() const {
+  size_t free = 0, total = 0;
+  driver.check(driver.cuMemGetInfo(&free, &total), "cuMemGetInfo");
+  return free;
+}
+
+CUresult Device::loadImage(const void *image, std::string &log) {
+  char text[1024] = {};
+  int names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {text, reinterpret_cast<void *>(sizeof(text) - 1)};
+  CUresult result = driver.cuModuleLoadDataEx(&loaded, image, 2, names, values);
+  log = text;
+  return result;
+}
+
+/// Machine code where the GPU takes it, else PTX, which the driver compiles.
+void Device::loadKernels() {
+  const tr_device_code &code = *module.code;
+  kernels.resize(code.num_kernels);
+  std::string log;
+  if (code.cubin && runsMachineCode(card, module.arch)) {
+    CUresult result = loadImage(code.cubin, log);
+    if (result == CUDA_SUCCESS)
+      return;
+    if (result != CUDA_ERROR_NO_BINARY_FOR_GPU || !code.ptx)
+      driver.check(result, "loading the kernels' machine code: cuModuleLoadDataEx");
+  }
+  if (!code.ptx)
+    fail("there is neither machine code for this GPU ({}, sm_{}) nor PTX", card.name,
+         card.capability);
+  CUresult result = loadImage(code.ptx, log);
+  std::string said = log.substr(0, log.find('\n'));
+  if (result != CUDA_SUCCESS)
+    fail("loading the kernels' PTX: cuModuleLoadDataEx: {}{}{}", driver.errorName(result),
+         said.empty() ? "" : ": ", printable(said, 300));
+}
+
+Device::Pinned Device::makePinned() {
+  Pinned result;
+  void *memory = nullptr;
+  driver.check(driver.cuMemAllocHost(&memory, pinnedBytes), "cuMemAllocHost");
+  result.data = static_cast<char *>(memory);
+  driver.check(driver.cuEventCreate(&result.copied, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+  return result;
+}
+
+/// By two pieces of pinned memory: one is filled while the other is copied. Small uploads follow
+/// each other in one.
+void Device::upload(void *to, const void *from, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    if (used == pinnedBytes) {
+      driver.check(driver.cuEventRecord(uploads[current].copied, stream), "cuEventRecord");
+      current = 1 - current;
+      used = 0;
+      if (uploads[current].data)
+        driver.check(driver.cuEventSynchronize(uploads[current].copied),
+                     "copies to the GPU: cuEventSynchronize");
+    }
+    Pinned &piece = uploads[current];
+    if (!piece.data)
+      piece = makePinned();
+    size_t count = std::min(bytes - done, pinnedBytes - used);
+    std::memcpy(piece.data + used, static_cast<const char *>(from) + done, count);
+    driver.check(driver.cuMemcpyHtoDAsync(addressOf(to) + done, piece.data + used, count, stream),
+                 "cuMemcpyHtoDAsync");
+    used = std::min(alignUp(used + count), pinnedBytes);
+    done += count;
+  }
+}
+
+void Device::download(void *to, const void *from, size_t bytes) {
+  if (!downloads.data)
+    downloads = makePinned();
+  for (size_t done = 0; done < bytes; done += pinnedBytes) {
+    size_t count = std::min(bytes - done, pinnedBytes);
+    driver.check(driver.cuMemcpyDtoHAsync(downloads.data, addressOf(from) + done, count, stream),
+                 "cuMemcpyDtoHAsync");
+    wait();
+    std::memcpy(static_cast<char *>(to) + done, downloads.data, count);
+  }
+}
+
+void Device::copy(void *to, const void *from, size_t bytes) {
+  if (bytes)
+    driver.check(driver.cuMemcpyDtoDAsync(addressOf(to), addressOf(from), bytes, stream),
+                 "cuMemcpyDtoDAsync");
+}
+
+void Device::zero(void *memory, size_t bytes) {
+  if (bytes)
+    driver.check(driver.cuMemsetD8Async(addressOf(memory), 0, bytes, stream), "cuMemsetD8Async");
+}
+
+void Device::wait() {
+  CUresult result = driver.cuStreamSynchronize(stream);
+  if (result != CUDA_SUCCESS)
+    fail("{}: on {}: a kernel failed: cuStreamSynchronize: {}\n"
+         "CUDA_LAUNCH_BLOCKING=1 in the environment makes the error name it",
+         module.path, card.name, driver.errorName(result));
+}
+
+void Device::call(const tr_function &function, const void *const *slots, const tr_tensor *io,
+                  void *arena) {
+  problem.clear();
+  calling = this;
+  function.call(slots, io, arena);
+  calling = nullptr;
+  if (!problem.empty())
+    throw Error(problem);
+}
+
+void Device::launchOrThrow(int64_t index, const tr_grid &grid, void *const *arguments) {
+  const tr_device_code &code = *module.code;
+  if (index < 0 || uint64_t(index) >= code.num_kernels)
+    fail("{}: launches kernel {} of {}", module.path, index, code.num_kernels);
+  const char *name = code.kernels[index];
+  Kernel &kernel = kernels[size_t(index)];
+  auto check = [&](CUresult result, const char *call) {
+    if (result != CUDA_SUCCESS)
+      fail("{}: on {}: kernel {}, {} x {} x {} blocks of {} x {} x {} threads: {}: {}", module.path,
+           card.name, name, grid.blocks[0], grid.blocks[1], grid.blocks[2], grid.threads[0],
+           grid.threads[1], grid.threads[2], call, driver.errorName(result));
+  };
+  if (!kernel.function)
+    check(driver.cuModuleGetFunction(&kernel.function, loaded, name), "cuModuleGetFunction");
+  if (grid.shared_bytes > kernel.sharedBytes) {
+    check(driver.cuFuncSetAttribute(kernel.function,
+                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    static_cast<int>(grid.shared_bytes)),
+          "cuFuncSetAttribute");
+    kernel.sharedBytes = grid.shared_bytes;
+  }
+  unsigned sizes[6];
+  for (int i = 0; i < 6; ++i) {
+    int64_t size = i < 3 ? grid.blocks[i] : grid.threads[i - 3];
+    if (size < 1 || size > INT_MAX)
+      fail("{}: kernel {}: {} {} in a dimension are more than a launch may have", module.path, name,
+           size, i < 3 ? "blocks" : "threads");
+    sizes[i] = static_cast<unsigned>(size);
+  }
+  check(driver.cuLaunchKernel(kernel.function, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4],
+                              sizes[5], static_cast<unsigned>(grid.shared_bytes), stream,
+                              const_cast<void **>(arguments), nullptr),
+        "cuLaunchKernel");
+}
+
+/// An exception would have to go through the module's code, which knows none.
+void Device::launch(int64_t kernel, const tr_grid &grid, void *const *arguments) {
+  if (!problem.empty())
+    return;
+  try {
+    launchOrThrow(kernel, grid, arguments);
+  } catch (const std::exception &error) {
+    problem = error.what();
+  }
+}
+
+} // namespace transformer::runtime
+
+extern "C" void tr_launch(int64_t kernel, const tr_grid *grid, void *const *arguments,
+                          const tr_work *, const int64_t *) {
+  using namespace transformer::runtime;
+  if (calling)
+    calling->launch(kernel, *grid, arguments);
+}

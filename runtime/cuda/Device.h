@@ -1,0 +1,132 @@
+//===- Device.h - a GPU with a module's kernels -----------------*- C++ -*-===//
+//
+// What a program's functions launch, and every copy, is queued in one stream
+// and done in that order; only downloads and wait() wait. All of it belongs to
+// the thread that opened the device.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_CUDA_DEVICE_H
+#define TRANSFORMER_RUNTIME_CUDA_DEVICE_H
+
+#include "runtime/abi/ModuleAbi.h"
+#include "runtime/cuda/Driver.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace transformer::runtime {
+
+class Device;
+
+/// Memory of a device, 256-byte aligned. Owned, movable; keeps the device.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  /// Throws Error that says what the memory was for, and how much there is.
+  DeviceMemory(std::shared_ptr<Device> device, size_t bytes, const std::string &what);
+  DeviceMemory(DeviceMemory &&other) noexcept;
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept;
+  ~DeviceMemory();
+
+  /// An address of the device; null when there is none.
+  char *data() const { return pointer; }
+  size_t size() const { return bytes; }
+
+private:
+  std::shared_ptr<Device> device;
+  char *pointer = nullptr;
+  size_t bytes = 0;
+};
+
+/// Scratch memory of a device that only grows: `reserve` keeps no contents.
+class DeviceArena {
+public:
+  DeviceArena(std::shared_ptr<Device> device, std::string what)
+      : device(std::move(device)), what(std::move(what)) {}
+  /// At least `size` bytes, valid until the next reserve.
+  char *reserve(size_t size);
+
+private:
+  std::shared_ptr<Device> device;
+  std::string what;
+  DeviceMemory memory;
+};
+
+/// Kernels of a module: what Device is opened with.
+struct DeviceModule {
+  std::string path; // for messages
+  std::string arch; // "sm_80"
+  const tr_device_code *code = nullptr;
+};
+
+/// A context, a stream and the loaded kernels.
+class Device {
+public:
+  /// On this machine's first GPU. Throws Error when there is no driver or GPU, or one that the
+  /// kernels are not for, with what to do then.
+  static std::shared_ptr<Device> open(const DeviceModule &module);
+
+  /// The same with a driver of the caller's, which must outlive the object.
+  Device(const CudaDriver &driver, const DeviceModule &module);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const Gpu &gpu() const { return card; }
+  /// Bytes that nobody has.
+  uint64_t freeMemory() const;
+
+  /// Queues a copy to the device; `from` may change as soon as it returns.
+  void upload(void *to, const void *from, size_t bytes);
+  /// Copies from the device when all that is queued has been done. Throws Error when any of it
+  /// failed.
+  void download(void *to, const void *from, size_t bytes);
+  /// Queues a copy within the device; the two do not overlap.
+  void copy(void *to, const void *from, size_t bytes);
+  void zero(void *memory, size_t bytes);
+  /// Until all that is queued has been done. Throws Error when any of it failed.
+  void wait();
+
+  /// Calls a function of the module; what it launches is queued here. Throws Error that names the
+  /// kernel that could not be launched.
+  void call(const tr_function &function, const void *const *slots, const tr_tensor *io,
+            void *arena);
+
+  /// tr_launch during a call.
+  void launch(int64_t kernel, const tr_grid &grid, void *const *arguments);
+
+private:
+  friend class DeviceMemory;
+
+  /// Memory that the device reads and writes itself.
+  struct Pinned {
+    char *data = nullptr;
+    CUevent copied = nullptr; // the copies from it
+  };
+  struct Kernel {
+    CUfunction function = nullptr; // found when it is launched first
+    int64_t sharedBytes = 0;       // of dynamic shared memory, that it may have
+  };
+
+  void loadKernels();
+  CUresult loadImage(const void *image, std::string &log);
+  Pinned makePinned();
+  void launchOrThrow(int64_t kernel, const tr_grid &grid, void *const *arguments);
+  void release() noexcept;
+
+  const CudaDriver &driver;
+  DeviceModule module;
+  Gpu card;
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  CUmodule loaded = nullptr;
+  std::vector<Kernel> kernels;
+  Pinned uploads[2], downloads;
+  size_t current = 0, used = 0; // of the uploads' memory
+  std::string problem;          // the first of the launches' of a call
+};
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_CUDA_DEVICE_H

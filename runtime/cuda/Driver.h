@@ -1,0 +1,115 @@
+//===- Driver.h - NVIDIA's driver, as far as we use it ----------*- C++ -*-===//
+//
+// libcuda.so.1 is part of the driver and found when a program starts; building
+// needs no CUDA toolkit, so its types and functions are declared here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TRANSFORMER_RUNTIME_CUDA_DRIVER_H
+#define TRANSFORMER_RUNTIME_CUDA_DRIVER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace transformer::runtime {
+
+/// Types of the driver: handles are pointers to what only it knows.
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+
+// Numbers of cuda.h.
+constexpr CUresult CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2, CUDA_ERROR_NO_DEVICE = 100,
+                   CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
+constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+              CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
+constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+constexpr int CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
+
+/// FUNCTION(name, symbol, parameters)
+#define TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)                                                       \
+  FUNCTION(cuInit, "cuInit", (unsigned flags))                                                     \
+  FUNCTION(cuGetErrorName, "cuGetErrorName", (CUresult error, const char **name))                  \
+  FUNCTION(cuDeviceGetCount, "cuDeviceGetCount", (int *count))                                     \
+  FUNCTION(cuDeviceGet, "cuDeviceGet", (CUdevice * device, int ordinal))                           \
+  FUNCTION(cuDeviceGetName, "cuDeviceGetName", (char *name, int length, CUdevice device))          \
+  FUNCTION(cuDeviceGetAttribute, "cuDeviceGetAttribute",                                           \
+           (int *value, int attribute, CUdevice device))                                           \
+  FUNCTION(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",                                   \
+           (CUcontext * context, CUdevice device))                                                 \
+  FUNCTION(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice device))           \
+  FUNCTION(cuCtxSetCurrent, "cuCtxSetCurrent", (CUcontext context))                                \
+  FUNCTION(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                               \
+           (CUmodule * module, const void *image, unsigned options, int *names, void **values))    \
+  FUNCTION(cuModuleUnload, "cuModuleUnload", (CUmodule module))                                    \
+  FUNCTION(cuModuleGetFunction, "cuModuleGetFunction",                                             \
+           (CUfunction * function, CUmodule module, const char *name))                             \
+  FUNCTION(cuFuncSetAttribute, "cuFuncSetAttribute",                                               \
+           (CUfunction function, int attribute, int value))                                        \
+  FUNCTION(cuLaunchKernel, "cuLaunchKernel",                                                       \
+           (CUfunction function, unsigned blocksX, unsigned blocksY, unsigned blocksZ,             \
+            unsigned threadsX, unsigned threadsY, unsigned threadsZ, unsigned sharedBytes,         \
+            CUstream stream, void **arguments, void **extra))                                      \
+  FUNCTION(cuMemAlloc, "cuMemAlloc_v2", (CUdeviceptr * memory, size_t bytes))                      \
+  FUNCTION(cuMemFree, "cuMemFree_v2", (CUdeviceptr memory))                                        \
+  FUNCTION(cuMemGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))                         \
+  FUNCTION(cuMemAllocHost, "cuMemAllocHost_v2", (void **memory, size_t bytes))                     \
+  FUNCTION(cuMemFreeHost, "cuMemFreeHost", (void *memory))                                         \
+  FUNCTION(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",                                              \
+           (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                      \
+  FUNCTION(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",                                              \
+           (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                            \
+  FUNCTION(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",                                              \
+           (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                      \
+  FUNCTION(cuMemsetD8Async, "cuMemsetD8Async",                                                     \
+           (CUdeviceptr memory, unsigned char value, size_t bytes, CUstream stream))               \
+  FUNCTION(cuStreamCreate, "cuStreamCreate", (CUstream * stream, unsigned flags))                  \
+  FUNCTION(cuStreamSynchronize, "cuStreamSynchronize", (CUstream stream))                          \
+  FUNCTION(cuStreamDestroy, "cuStreamDestroy_v2", (CUstream stream))                               \
+  FUNCTION(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))                      \
+  FUNCTION(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))                       \
+  FUNCTION(cuEventSynchronize, "cuEventSynchronize", (CUevent event))                              \
+  FUNCTION(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))
+
+/// The driver's functions. Tests put others there.
+struct CudaDriver {
+#define FUNCTION(name, symbol, parameters) CUresult(*name) parameters = nullptr;
+  TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+
+  /// This machine's driver, loaded and initialised once. Throws Error when there is none, it lacks
+  /// a function, or it finds no GPU; `reason` of the message does not say what needs it.
+  static const CudaDriver &get();
+
+  /// Throws Error "CALL: CUDA_ERROR_..." when `result` is one.
+  void check(CUresult result, const std::string &call) const;
+  /// "CUDA_ERROR_INVALID_VALUE"
+  std::string errorName(CUresult result) const;
+};
+
+/// A GPU of this machine.
+struct Gpu {
+  CUdevice device = 0;
+  std::string name;
+  int capability = 0; // 80: of sm_80
+};
+
+/// The first one that CUDA_VISIBLE_DEVICES leaves. Throws Error when there is none.
+Gpu findGpu(const CudaDriver &driver);
+
+/// Why a GPU cannot run code for `arch` ("sm_80", "sm_90a"), with what to do about it; empty when
+/// it can. Code for sm_90a runs on GPUs of exactly that capability, other code on later ones, too.
+std::string whyNotOn(const Gpu &gpu, const std::string &arch);
+
+/// Whether machine code for `arch` runs there: as it is on GPUs of the same first digit.
+bool runsMachineCode(const Gpu &gpu, const std::string &arch);
+
+} // namespace transformer::runtime
+
+#endif // TRANSFORMER_RUNTIME_CUDA_DRIVER_H

@@ -1,0 +1,152 @@
+#include "test/runtime/cuda/FakeDriver.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace transformer::runtime {
+namespace {
+
+FakeDriver &fake() { return FakeDriver::get(); }
+
+char *at(CUdeviceptr address) {
+  return FakeDriver::at<char>(reinterpret_cast<const void *>(address));
+}
+
+CUresult copy(void *to, const void *from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  fake().largestCopy = std::max(fake().largestCopy, bytes);
+  return CUDA_SUCCESS;
+}
+
+size_t used() {
+  size_t bytes = 0;
+  for (const auto &[place, size] : fake().allocations)
+    bytes += size;
+  return bytes;
+}
+
+CUresult errorName(CUresult error, const char **name) {
+  *name = error == CUDA_ERROR_NO_BINARY_FOR_GPU ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+          : error == 700                        ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == 701                        ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+                                                : nullptr;
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate(CUdeviceptr *address, size_t bytes) {
+  if (used() + bytes > fake().memory)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  auto *place = static_cast<char *>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  fake().allocations[place] = bytes;
+  *address = reinterpret_cast<uintptr_t>(place) ^ FakeDriver::tag;
+  return CUDA_SUCCESS;
+}
+
+CUresult release(CUdeviceptr address) {
+  fake().allocations.erase(at(address));
+  std::free(at(address));
+  return CUDA_SUCCESS;
+}
+
+CUresult loadImage(CUmodule *module, const void *image, unsigned, int *, void **) {
+  std::string text = static_cast<const char *>(image);
+  if (text.rfind("cubin", 0) == 0 && !fake().takesMachineCode)
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  fake().image = text.substr(0, text.find(' '));
+  *module = reinterpret_cast<CUmodule>(&fake());
+  return CUDA_SUCCESS;
+}
+
+CUresult findKernel(CUfunction *function, CUmodule, const char *name) {
+  auto found = fake().kernels.find(name);
+  if (found == fake().kernels.end())
+    return 500;
+  *function = reinterpret_cast<CUfunction>(&*found);
+  return CUDA_SUCCESS;
+}
+
+CUresult launch(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                unsigned, CUstream, void **arguments, void **) {
+  auto &[name, body] =
+      *reinterpret_cast<std::pair<const std::string, std::function<void(void **)>> *>(function);
+  if (name == fake().failingKernel)
+    return 701;
+  fake().launches.push_back(name);
+  body(arguments);
+  return CUDA_SUCCESS;
+}
+
+CudaDriver makeDriver() {
+  CudaDriver driver;
+  driver.cuInit = [](unsigned) { return CUDA_SUCCESS; };
+  driver.cuGetErrorName = errorName;
+  driver.cuDeviceGetCount = [](int *count) { return *count = 1, CUDA_SUCCESS; };
+  driver.cuDeviceGet = [](CUdevice *device, int) { return *device = 0, CUDA_SUCCESS; };
+  driver.cuDeviceGetName = [](char *name, int length, CUdevice) {
+    return std::snprintf(name, size_t(length), "Fake"), CUDA_SUCCESS;
+  };
+  driver.cuDeviceGetAttribute = [](int *value, int attribute, CUdevice) {
+    bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    *value = major ? fake().capability / 10 : fake().capability % 10;
+    return CUDA_SUCCESS;
+  };
+  driver.cuDevicePrimaryCtxRetain = [](CUcontext *, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
+  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuModuleLoadDataEx = loadImage;
+  driver.cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };
+  driver.cuModuleGetFunction = findKernel;
+  driver.cuFuncSetAttribute = [](CUfunction, int, int) { return CUDA_SUCCESS; };
+  driver.cuLaunchKernel = launch;
+  driver.cuMemAlloc = allocate;
+  driver.cuMemFree = release;
+  driver.cuMemGetInfo = [](size_t *free, size_t *total) {
+    *total = fake().memory;
+    *free = fake().memory - used();
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemAllocHost = [](void **memory, size_t bytes) {
+    return *memory = std::malloc(bytes), CUDA_SUCCESS;
+  };
+  driver.cuMemFreeHost = [](void *memory) { return std::free(memory), CUDA_SUCCESS; };
+  driver.cuMemcpyHtoDAsync = [](CUdeviceptr to, const void *from, size_t bytes, CUstream) {
+    return copy(at(to), from, bytes);
+  };
+  driver.cuMemcpyDtoHAsync = [](void *to, CUdeviceptr from, size_t bytes, CUstream) {
+    return copy(to, at(from), bytes);
+  };
+  driver.cuMemcpyDtoDAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+    return copy(at(to), at(from), bytes);
+  };
+  driver.cuMemsetD8Async = [](CUdeviceptr memory, unsigned char value, size_t bytes, CUstream) {
+    return std::memset(at(memory), value, bytes), CUDA_SUCCESS;
+  };
+  driver.cuStreamCreate = [](CUstream *, unsigned) { return CUDA_SUCCESS; };
+  driver.cuStreamSynchronize = [](CUstream) {
+    ++fake().waits;
+    return std::exchange(fake().failure, CUDA_SUCCESS);
+  };
+  driver.cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
+  driver.cuEventCreate = [](CUevent *, unsigned) { return CUDA_SUCCESS; };
+  driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_SUCCESS; };
+  driver.cuEventSynchronize = [](CUevent) { return CUDA_SUCCESS; };
+  driver.cuEventDestroy = [](CUevent) { return CUDA_SUCCESS; };
+  return driver;
+}
+
+} // namespace
+
+FakeDriver &FakeDriver::get() {
+  static FakeDriver fake;
+  return fake;
+}
+
+const CudaDriver &FakeDriver::driver() {
+  static const CudaDriver driver = makeDriver();
+  return driver;
+}
+
+} // namespace transformer::runtime
