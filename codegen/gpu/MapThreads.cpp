@@ -87,11 +87,14 @@ private:
     mlir::gpu::TerminatorOp::create(b);
     b.setInsertionPoint(body.thenBlock()->getTerminator());
     IRMapping map;
-    for (int64_t d = loop.getNumLoops() - 1; d >= 0; --d) {
+    // What is left for the first dimension is below its bound, which alone is seldom a constant: a
+    // division by another is a subroutine.
+    for (int64_t d = loop.getNumLoops() - 1; d > 0; --d) {
       Value bound = loop.getUpperBound()[d];
       map.map(loop.getInductionVars()[d], arith::RemUIOp::create(b, thread, bound).getResult());
       thread = arith::DivUIOp::create(b, thread, bound);
     }
+    map.map(loop.getInductionVars()[0], thread);
     for (Operation &op : loop.getBody()->without_terminator())
       b.clone(op, map);
     loop.erase();

@@ -21,7 +21,6 @@ StringRef intrinsicOf(Operation *op) {
       .Case([](math::AbsFOp) { return "llvm.fabs"; })
       .Case([](math::CopySignOp) { return "llvm.copysign"; })
       .Case([](math::FmaOp) { return "llvm.fma"; })
-      .Case([](math::Log2Op) { return "llvm.nvvm.lg2.approx.f"; }) // to 2^-22
       .Case([](math::RoundEvenOp) { return "llvm.roundeven"; })
       .Case([](math::SqrtOp) { return "llvm.sqrt"; })
       .Default([](Operation *) { return ""; });

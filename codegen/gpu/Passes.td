@@ -61,7 +61,8 @@ def ScalarsToThreads : Pass<"transformer-gpu-scalars-to-threads", "::mlir::Modul
     thread; later threads load what they need of its results. Integers that are only
     loaded and are not made floats stay with the host: sizes and keys of dropout follow
     from them. Canonicalisation takes such loops away again: none stands between this
-    and `transformer-gpu-map-threads`. Fails where the host itself needs a result.
+    and `transformer-gpu-map-threads`. Fails where the host itself needs a result, or
+    loads from a buffer that is no argument.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }

@@ -33,6 +33,7 @@ void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch)
   buildGpuThreadsPipeline(manager);
   manager.addPass(createMapThreads());
   addCleanUp(manager);
+  manager.addPass(createGpuLaunchSinkIndexComputationsPass()); // constants are no parameters
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createAttachGpuTarget());
   addCleanUp(manager);

@@ -155,7 +155,24 @@ struct ScalarsToThreadsPass : mlir::transformer::impl::ScalarsToThreadsBase<Scal
         if (failed(run.move()))
           return signalPassFailure();
       }
+      if (failed(checkHost(function)))
+        return signalPassFailure();
     }
+  }
+
+private:
+  /// The host may read what it is given, not what kernels make of that.
+  static LogicalResult checkHost(func::FuncOp function) {
+    WalkResult result = function.walk<WalkOrder::PreOrder>([](Operation *op) {
+      if (isa<scf::ParallelOp>(op))
+        return WalkResult::skip();
+      auto load = dyn_cast<memref::LoadOp>(op);
+      if (!load || isa<BlockArgument>(load.getMemRef()))
+        return WalkResult::advance();
+      load.emitOpError("of the host reads the device's memory");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 };
 

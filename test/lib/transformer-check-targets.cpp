@@ -1,7 +1,8 @@
 //===- transformer-check-targets.cpp - what each target must lower --------===//
 //
 // A test tool. Walks the registered kernels and names those that one target's code generation takes
-// and the other's does not.
+// and the other's does not. With --ops it lists the ops of the dialect that compute something, for
+// tests that want each of them.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/NestEmitters.h"
@@ -34,11 +35,18 @@ template <typename... OpTys> Targets lookAtAll() {
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
   DialectRegistry registry;
   registry.insert<kernel::KernelDialect>();
   MLIRContext context(registry);
   context.loadDialect<kernel::KernelDialect>();
+  if (argc > 1 && StringRef(argv[1]) == "--ops") {
+    for (RegisteredOperationName name : context.getRegisteredOperations())
+      if (name.getDialectNamespace() == TransformerDialect::getDialectNamespace() &&
+          !name.hasTrait<OpTrait::ZeroResults>())
+        llvm::outs() << name << '\n';
+    return 0;
+  }
   Targets targets = lookAtAll<
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"

@@ -76,3 +76,14 @@ func.func @returned(%x: memref<f32>) -> f32 {
   // expected-error @below {{needs a number of the device's memory on the host}}
   return %v : f32
 }
+
+// -----
+
+func.func @size(%x: memref<4xindex>) -> index {
+  %c0 = arith.constant 0 : index
+  %y = memref.alloc() : memref<4xindex>
+  memref.copy %x, %y : memref<4xindex> to memref<4xindex>
+  // expected-error @below {{of the host reads the device's memory}}
+  %v = memref.load %y[%c0] : memref<4xindex>
+  return %v : index
+}

@@ -168,6 +168,44 @@ def check_sums():
         check(f"sum_squares {shape}", *close(y, (x.astype(np.float64) ** 2).sum(), 1e-6))
 
 
+def check_doubles():
+    """Functions in double precision, of which a GPU has its own."""
+    reals = "memref<?xf64>"
+    function = nests.build(f"""
+func.func @f(%x: {reals}, %y: {reals}, %e: {reals}, %l: {reals}, %p: {reals}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : {reals}
+  scf.for %i = %c0 to %n step %c1 {{
+    %a = memref.load %x[%i] : {reals}
+    %b = memref.load %y[%i] : {reals}
+    %exp = math.exp %a : f64
+    memref.store %exp, %e[%i] : {reals}
+    %log = math.log %a : f64
+    memref.store %log, %l[%i] : {reals}
+    %power = math.powf %a, %b : f64
+    memref.store %power, %p[%i] : {reals}
+  }}
+  return
+}}""", arch)["f"]
+    special = np.array([0.0, np.inf, -np.inf, np.nan, -1.0, -0.0, 1.0, 1e-310, 5e-324, 709.7, 710.0, -745.0, -800.0, 0.5, 2.0])
+    x = np.concatenate([special, random.standard_normal(2000) * 200, np.exp(random.standard_normal(2000) * 100), 1 + random.standard_normal(500) * 1e-6])
+    y = random.standard_normal(len(x)) * 3
+    e, l, p = (np.full(len(x), -7.0) for _ in range(3))
+    nests.call(function, x, y, e, l, p)
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.longdouble)
+        wanted = {"exp": (e, np.exp(wide)), "log": (l, np.log(wide)), "powf": (p, np.where(x >= 0, np.power(wide, y.astype(np.longdouble)), np.nan))}
+        for name, (got, want) in wanted.items():
+            want = want.astype(np.float64)
+            counts = x >= 0 if name == "powf" else np.full(len(x), True)  # of a base that is not negative
+            normal_result = np.isfinite(want) & (np.abs(want) > 1e-300) & counts
+            error = np.abs(got / want - 1)[normal_result].max()
+            odd = counts & ~(np.abs(want) > 1e-300) | counts & ~np.isfinite(want)
+            ok = np.allclose(got[odd], want[odd], rtol=1e-2, atol=1e-320, equal_nan=True)
+            check(f"{name} of f64", bool(ok and error < (5e-13 if name == "powf" else 1e-15)), f"error {error:.1e}")
+
+
 # The backward of rows ------------------------------------------------------------
 
 
@@ -374,13 +412,13 @@ def check_attention_gradient():
     modes = {"self": {}, "causal cross": {"causal": True, "cross": True}, "window": {"window": 9, "drop": True},
              "causal window cross": {"causal": True, "window": 3, "cross": True}, "table": {"bias": "table", "cross": True},
              "slopes": {"bias": "slopes", "causal": True}, "relative": {"relative": True, "cross": True},
-             "all": {"relative": True, "bias": "table", "causal": True, "drop": True}}
-    shapes = ((2, 2, 5), (4, 2, 16), (1, 1, 80), (3, 1, 12))
+             "all": {"relative": True, "bias": "table", "causal": True, "drop": True}, "wide": {}}
+    shapes = ((2, 2, 5), (4, 2, 16), (1, 1, 80), (3, 1, 12), (1, 1, 144))
     for i, (name, settings) in enumerate(modes.items()):
         gradient = AttentionGradient(*shapes[i % len(shapes)], **settings)
         for queries in ([1], [7, 0, 3, 16, 17, 1], [66, 5, 131]):
             gradient.check(name, queries)
 
 
-run_checks(check_labels, check_cross_entropy, check_element_loss, check_spans, check_sums, check_norm_gradient, check_embedding_gradient,
+run_checks(check_labels, check_cross_entropy, check_element_loss, check_spans, check_sums, check_doubles, check_norm_gradient, check_embedding_gradient,
            check_token_gradient, check_rotary_inverse, check_dropout, check_attention_gradient)
