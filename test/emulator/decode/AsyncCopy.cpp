@@ -45,27 +45,12 @@ void commit(Warp &w, const Instruction &, Mask mask) {
   eachLane(mask, [&](int i) { ++w.committed[i]; });
 }
 
-// Until at most `immediate` groups of the thread are under way; -1: nothing at all.
-void wait(Warp &w, const Instruction &in, Mask mask) {
-  Shared &shared = w.block->shared;
-  std::erase_if(w.copies, [&](const PendingCopy &copy) {
-    bool arrives = mask >> copy.lane & 1 &&
-                   (in.immediate < 0 ||
-                    (copy.group >= 0 && copy.group < w.committed[copy.lane] - in.immediate));
-    if (arrives) {
-      std::byte *at = shared.data.data() + copy.at;
-      std::memset(at, 0, copy.bytes);
-      if (copy.sourceBytes)
-        std::memcpy(at, copy.source, copy.sourceBytes);
-      shared.arrive(copy.at, copy.bytes, w.clocks, w.index, copy.lane);
-    }
-    return arrives;
-  });
-}
+void wait(Warp &w, const Instruction &in, Mask mask) { deliverCopies(w, mask, in.immediate); }
 
 void decode(Decoder &d) {
-  if (d.statement().parts.size() < 3 || d.statement().parts[1] != "async" || d.has("bulk") ||
-      d.has("mbarrier"))
+  if (decodeBulkCopy(d) || decodeArriveOfCopies(d))
+    return;
+  if (d.statement().parts.size() < 3 || d.statement().parts[1] != "async")
     d.unknown();
   if (d.has("commit_group"))
     d.add(commit);
@@ -90,6 +75,22 @@ void decode(Decoder &d) {
 }
 
 } // namespace
+
+void deliverCopies(Warp &w, Mask mask, int64_t left) {
+  Shared &shared = w.block->shared;
+  std::erase_if(w.copies, [&](const PendingCopy &copy) {
+    bool arrives = mask >> copy.lane & 1 &&
+                   (left < 0 || (copy.group >= 0 && copy.group < w.committed[copy.lane] - left));
+    if (arrives) {
+      std::byte *at = shared.data.data() + copy.at;
+      std::memset(at, 0, copy.bytes);
+      if (copy.sourceBytes)
+        std::memcpy(at, copy.source, copy.sourceBytes);
+      shared.arrive(copy.at, copy.bytes, w.clocks.of[w.index], w.index, copy.lane);
+    }
+    return arrives;
+  });
+}
 
 void addAsyncCopy(Table &table) { table["cp"] = decode; }
 

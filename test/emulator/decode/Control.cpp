@@ -27,6 +27,9 @@ void leave(Warp &w, const Instruction &in, Mask mask) {
         throw Fault{Result::LaunchFailed,
                     "the thread ends with an asynchronous copy not waited for", i};
   });
+  if (!w.products.empty())
+    throw Fault{Result::LaunchFailed, "the thread ends with a wgmma not waited for",
+                std::countr_zero(mask)};
   w.exit(mask);
 }
 

@@ -11,8 +11,9 @@ namespace {
 const Table &table() {
   static const Table table = [] {
     Table result;
-    for (auto add : {addInteger, addBits, addFloat, addHalf, addCompare, addConvert, addMove,
-                     addMemory, addControl, addWarpOps, addAtomics, addAsyncCopy, addMatrix})
+    for (auto add :
+         {addInteger, addBits, addFloat, addHalf, addCompare, addConvert, addMove, addMemory,
+          addControl, addWarpOps, addAtomics, addAsyncCopy, addMatrix, addMbarrier, addWarpgroup})
       add(result);
     return result;
   }();

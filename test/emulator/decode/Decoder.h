@@ -129,6 +129,10 @@ void addWarpOps(Table &);
 void addAtomics(Table &);
 void addAsyncCopy(Table &);
 void addMatrix(Table &);
+void addMbarrier(Table &);
+void addWarpgroup(Table &);
+bool decodeBulkCopy(Decoder &);       ///< of the words cp and prefetch
+bool decodeArriveOfCopies(Decoder &); ///< cp.async.mbarrier.arrive
 
 /// Parses and decodes a module and allocates its variables. Throws a Fault.
 std::unique_ptr<LoadedModule> load(const std::string &text);

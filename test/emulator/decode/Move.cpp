@@ -95,9 +95,6 @@ void decodeMove(Decoder &d) {
     in.variant2 = from.name[1] == 'g';
     return;
   }
-  if (from.kind == ptx::Operand::Symbol)
-    if (const Symbol *symbol = d.find(from.name); symbol && symbol->space == Space::Parameter)
-      d.fail("the address of a parameter is only taken by cvta.param");
   d.add(copying(d, bytes), {d.destination(0, bytes), d.source(1, bytes)});
 }
 

@@ -83,6 +83,9 @@ void Block::startWarp(Warp &warp) {
   warp.clocks.of[warp.index] = 1;
   warp.copies.clear();
   warp.committed.fill(0);
+  warp.products.clear();
+  warp.accumulators.clear();
+  warp.committedProducts = 0;
 }
 
 void Block::start() {
@@ -93,6 +96,8 @@ void Block::start() {
   shared.reset(launch->kernel->sharedBytes + launch->dynamicShared);
   std::fill(localsWritten.begin(), localsWritten.end(), 0);
   barriers.fill({});
+  mbarriers.clear();
+  bulkCopies.clear();
   for (Warp &warp : warps)
     startWarp(warp);
 }

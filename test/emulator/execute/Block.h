@@ -2,7 +2,10 @@
 #ifndef EMULATOR_EXECUTE_BLOCK_H
 #define EMULATOR_EXECUTE_BLOCK_H
 
+#include "test/emulator/execute/Asynchronous.h"
 #include "test/emulator/execute/Warp.h"
+
+#include <map>
 
 namespace emulator {
 
@@ -35,6 +38,8 @@ struct Block {
   uint32_t threads;
   Shared shared;
   std::vector<Warp> warps;
+  std::map<uint32_t, Mbarrier> mbarriers; ///< by their address in shared memory
+  std::vector<BulkCopy> bulkCopies;       ///< under way
 
 private:
   void start();

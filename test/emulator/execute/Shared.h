@@ -54,11 +54,11 @@ public:
   Conflict expectCopy(uint32_t at, uint32_t bytes, const Clocks &clocks, int warp, int lane,
                       bool races);
 
-  /// It has: as if the thread had written the bytes just now.
-  void arrive(uint32_t at, uint32_t bytes, const Clocks &clocks, int warp, int lane) {
+  /// It has: as if the thread had written the bytes at that time.
+  void arrive(uint32_t at, uint32_t bytes, uint32_t clock, int warp, int lane) {
     std::memset(&states[at], Written, bytes);
     for (uint32_t i = at; i < at + bytes; ++i)
-      touched[i].writer = accessTag(clocks.of[warp], warp, lane);
+      touched[i].writer = accessTag(clock, warp, lane);
   }
 
   uint32_t size = 0;

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <bit>
+#include <map>
 
 namespace emulator {
 
@@ -38,6 +39,21 @@ struct PendingCopy {
   int group; ///< -1 until it is committed
 };
 
+/// wgmma that was issued: it runs when it is waited for.
+struct PendingProduct {
+  const Instruction *in;
+  uint64_t a, b;                                       ///< descriptors
+  std::array<std::array<uint32_t, lanes>, 4> fragment; ///< or A
+  bool accumulates;
+  int group; ///< -1 until it is committed
+};
+
+/// The numbers of a register that products are under way to; meanwhile the register holds NaNs.
+struct Accumulator {
+  std::array<uint32_t, lanes> values;
+  int uses = 0;
+};
+
 struct Warp {
   Block *block;
   int index;
@@ -55,6 +71,9 @@ struct Warp {
   Clocks clocks;
   std::vector<PendingCopy> copies;
   std::array<int, lanes> committed; ///< groups of copies that a lane has committed
+  std::vector<PendingProduct> products;
+  std::map<Place, Accumulator> accumulators;
+  int committedProducts;
   const Allocation *lastFound;
   uint64_t instructions, laneInstructions;
 
@@ -80,6 +99,10 @@ struct Warp {
 private:
   void settle();
 };
+
+/// cp.async of these lanes arrive, all but the last `left` groups of each; all of them if that is
+/// -1.
+void deliverCopies(Warp &warp, Mask mask, int64_t left);
 
 /// body(lane) for each lane of the mask.
 template <typename Body> inline void forLanes(Mask mask, Body body) {
