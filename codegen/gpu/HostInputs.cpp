@@ -1,8 +1,9 @@
-//===- HostInputs.cpp - inputs that sizes depend on, on the host, too -----===//
+//===- HostInputs.cpp - inputs that the host reads, on the host, too ------===//
 #include "codegen/gpu/Passes.h"
-#include "codegen/kernels/KernelDialect.h"
 #include "codegen/module/Description.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_HOSTINPUTS
@@ -42,19 +43,13 @@ Value hostCopy(func::FuncOp function, Value input, unsigned place) {
 struct HostInputsPass : mlir::transformer::impl::HostInputsBase<HostInputsPass> {
   using Base::Base;
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      WalkResult result = function.walk([&](kernel::CountTokensOp op) {
-        std::optional<unsigned> place = inputOf(function, op.getMask());
-        if (!place) {
-          op.emitOpError("depends on what the device computes: expected an entry point's input");
-          return WalkResult::interrupt();
-        }
-        op.getMaskMutable().assign(hostCopy(function, op.getMask(), *place));
-        return WalkResult::advance();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](memref::LoadOp op) {
+        if (op->getParentOfType<scf::ParallelOp>())
+          return;
+        if (std::optional<unsigned> place = inputOf(function, op.getMemRef()))
+          op.getMemrefMutable().assign(hostCopy(function, op.getMemRef(), *place));
       });
-      if (result.wasInterrupted())
-        return signalPassFailure();
-    }
   }
 };
 

@@ -16,13 +16,15 @@ def SetGpuTarget : Pass<"transformer-gpu-set-target", "::mlir::ModuleOp"> {
 }
 
 def HostInputs : Pass<"transformer-gpu-host-inputs", "::mlir::ModuleOp"> {
-  let summary = "Inputs that sizes depend on, on the host, too";
+  let summary = "Inputs that the host reads, on the host, too";
   let description = [{
-    The number of tokens, on which sizes of buffers and launches depend, is the host's to
-    count (`count_tokens`), and what an entry point gets lies on the device. The entry point
-    gets an argument more, with `transformer.host_input`: the host's copy of the mask, which
-    it counts in. Nobody waits for the device in the middle of a call. Fails where the
-    tokens of something else than an entry point's input are counted.
+    What an entry point gets lies on the device, and some of it the host reads: the mask whose
+    tokens it counts, on which sizes of buffers and launches depend, and the seed of a step,
+    which kernels get as a number. The entry point gets an argument more for each such input,
+    with `transformer.host_input`: the host's copy, from which every `memref.load` outside of
+    a `scf.parallel` reads. Nobody waits for the device in the middle of a call. Left alone:
+    loads of anything else, which `transformer-gpu-lower-launches` refuses. Run it behind
+    `transformer-gpu-scalars-to-threads`.
   }];
 }
 

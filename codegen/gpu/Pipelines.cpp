@@ -14,23 +14,24 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
+void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager, bool hasHost) {
   manager.addPass(createNarrowWeights());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
-  manager.addPass(createHostInputs());
   manager.addPass(createEmitGpuKernels());
   manager.addPass(createConvertLinalgToParallelLoopsPass());
   addCleanUp(manager);
   manager.addPass(createScalarsToThreads());
+  if (hasHost)
+    manager.addPass(createHostInputs());
   manager.addPass(createPlanMemory());
 }
 
 void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
   manager.addPass(createSetGpuTarget({arch.str()}));
-  buildGpuThreadsPipeline(manager);
+  buildGpuThreadsPipeline(manager, /*hasHost=*/true);
   manager.addPass(createMapThreads());
   addCleanUp(manager);
   manager.addPass(createGpuLaunchSinkIndexComputationsPass()); // constants are no parameters
