@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
        recompute = text("recompute", options.purpose.recompute),
        dropout = text("dropout", options.purpose.dropout),
        optimizer = text("optimizer", options.purpose.optimizer),
+       precision = text("mixed-precision", options.purpose.mixedPrecision),
        weights = text("weights-dtype", options.dtypes.weights),
        activations = text("activations-dtype", options.dtypes.activations);
   cl::list<std::string> frozen("freeze", cl::CommaSeparated);
