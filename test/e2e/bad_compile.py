@@ -239,7 +239,6 @@ def check_compile_options(suite: Suite) -> None:
     check("mixed precision on a CPU without", ["--mode", "train", *mixed, "--arch", "x86-64-v4"], "--mixed-precision bf16", "x86-64-v4", "avx512bf16")
     check("mixed precision without training", mixed, "--mixed-precision goes with --mode train")
     check("unknown mixed precision", ["--mode", "train", "--mixed-precision", "fp16"], "--mixed-precision fp16", "no or bf16")
-    check("weights-dtype of a GPU", ["--weights-dtype", "int8", "--target", "cuda"], "weights-dtype", "int8")
     check("unknown optimizer", ["--mode", "train", "--optimizer", "lion"], "--optimizer lion", "adamw, sgd or adafactor")
     check("optimizer without training", ["--optimizer", "sgd"], "--optimizer goes with --mode train")
     check("frozen without training", ["--freeze", "*"], "--freeze goes with --mode train")

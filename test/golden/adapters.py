@@ -148,10 +148,10 @@ def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
         for what in ("loss", "grad_norm"):
             found = np.array([line[what] for line in lines])
             shares.append(compare_curve(found, expected[what], expected[f"{what}.gap"], what))
-        weights = load_file(trained / WEIGHTS)
-        if set(weights) != set(load_file(adapter / WEIGHTS)):
+        weights, given = load_file(trained / WEIGHTS), load_file(adapter / WEIGHTS)
+        if set(weights) != set(given):
             raise RuntimeError(f"saved are {sorted(weights)[:3]}, PEFT's names are others")
-        shares.append(compare_weights(weights, expected))
+        shares.append(compare_weights(weights, expected, given, ADAMW.rate, DECAY))
         if live:
             import peft
             from reference import load_model
