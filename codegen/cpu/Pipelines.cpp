@@ -68,10 +68,5 @@ void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   functions.addPass(createConvertVectorToLLVMPass());
   functions.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass()); // declares functions
-  ConvertToLLVMPassOptions inFunctions;
-  inFunctions.filterDialects = {"arith", "cf", "index", "memref", "ub"};
-  manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
-  manager.addPass(createConvertFuncToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  addBlockCleanUp(manager.nestAny());
+  addConversionToLlvm(manager);
 }

@@ -67,10 +67,5 @@ void mlir::transformer::buildGpuHostPipeline(OpPassManager &manager) {
   functions.addPass(createSCFToControlFlowPass());
   functions.addPass(memref::createExpandStridedMetadataPass());
   functions.addPass(createLowerAffinePass());
-  ConvertToLLVMPassOptions inFunctions;
-  inFunctions.filterDialects = {"arith", "cf", "index", "memref", "ub"};
-  manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
-  manager.addPass(createConvertFuncToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  addBlockCleanUp(manager.nestAny());
+  addConversionToLlvm(manager);
 }

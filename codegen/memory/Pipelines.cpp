@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - what every target's pipelines share ----------------===//
 #include "codegen/memory/Pipelines.h"
 #include "codegen/Passes.h"
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
@@ -17,6 +18,15 @@ void mlir::transformer::addCleanUp(OpPassManager &manager) {
 void mlir::transformer::addBlockCleanUp(OpPassManager &manager) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+}
+
+void mlir::transformer::addConversionToLlvm(OpPassManager &manager) {
+  ConvertToLLVMPassOptions inFunctions;
+  inFunctions.filterDialects = {"arith", "cf", "index", "memref", "ub"};
+  manager.nestAny().addPass(createConvertToLLVMPass(inFunctions));
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  addBlockCleanUp(manager.nestAny());
 }
 
 void mlir::transformer::addPreparePasses(OpPassManager &manager) {

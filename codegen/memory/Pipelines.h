@@ -15,6 +15,9 @@ void addCleanUp(OpPassManager &manager);
 /// The same where control flow is blocks.
 void addBlockCleanUp(OpPassManager &manager);
 
+/// Functions in blocks of the LLVM dialect and of what is left to convert to it, to it.
+void addConversionToLlvm(OpPassManager &manager);
+
 /// Results written where callers want them, computations on weights moved to prepare functions.
 void addPreparePasses(OpPassManager &manager);
 

@@ -4,6 +4,7 @@
 #include "codegen/cpu/linear/Integers.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/KernelVerify.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -122,9 +123,7 @@ LogicalResult WeightGradientOp::verify() {
       failed(verifyBuffer(*this, "c", getOuts()[0], f32(*this), {*rows, *columns})))
     return failure();
   SmallVector<int64_t> widths = {*rows, *columns};
-  if (getOuts()[1].getType() != getOuts()[2].getType() &&
-      cast<ShapedType>(getOuts()[1].getType()).getElementType() !=
-          cast<ShapedType>(getOuts()[2].getType()).getElementType())
+  if (getElementTypeOrSelf(getOuts()[1]) != getElementTypeOrSelf(getOuts()[2]))
     return emitOpError("expected scratch of one element type");
   for (auto [scratch, width] : llvm::zip_equal(getOuts().drop_front(), widths)) {
     auto type = cast<ShapedType>(scratch.getType());

@@ -8,30 +8,11 @@
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/math/Philox.h"
 #include "codegen/math/VectorMath.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
-
-/// Philox4x32-10 (Salmon et al. 2011): vectors of i32, a counter a lane.
-static std::array<Value, 4> emitPhilox(Emit &b, std::array<Value, 2> key,
-                                       std::array<Value, 4> counter) {
-  Type type = counter[0].getType();
-  auto constant = [&](uint32_t value) { return integerConstant(b, type, value); };
-  auto multiply = [&](Value x, uint32_t by) {
-    return arith::MulUIExtendedOp::create(b, TypeRange{type, type}, x, constant(by));
-  };
-  auto mix = [&](Value x, Value y, Value z) -> Value {
-    return arith::XOrIOp::create(b, arith::XOrIOp::create(b, x, y), z);
-  };
-  for (int round = 0; round < 10; ++round) {
-    auto first = multiply(counter[0], 0xD2511F53), second = multiply(counter[2], 0xCD9E8D57);
-    counter = {mix(second.getHigh(), counter[1], key[0]), second.getLow(),
-               mix(first.getHigh(), counter[3], key[1]), first.getLow()};
-    key = {b.add(key[0], constant(0x9E3779B9)), b.add(key[1], constant(0xBB67AE85))};
-  }
-  return counter;
-}
 
 DropoutFactors::DropoutFactors(Emit &b, Value key, double rate, Value stream)
     : b(b), key(key), stream(stream), rate(rate) {}

@@ -1,32 +1,11 @@
 //===- Dropout.cpp - random factors of rows -------------------------------===//
 #include "codegen/gpu/nests/Dropout.h"
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/math/Philox.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::simt;
-
-/// Philox4x32-10 (Salmon et al. 2011).
-static std::array<Value, 4> emitPhilox(Loops &b, std::array<Value, 2> key,
-                                       std::array<Value, 4> counter) {
-  Type i32 = b.getI32Type();
-  auto constant = [&](uint32_t value) -> Value {
-    return arith::ConstantIntOp::create(b, static_cast<int32_t>(value), 32);
-  };
-  auto multiply = [&](Value x, uint32_t by) {
-    return arith::MulUIExtendedOp::create(b, TypeRange{i32, i32}, x, constant(by));
-  };
-  auto mix = [&](Value x, Value y, Value z) -> Value {
-    return arith::XOrIOp::create(b, arith::XOrIOp::create(b, x, y), z);
-  };
-  for (int round = 0; round < 10; ++round) {
-    auto first = multiply(counter[0], 0xD2511F53), second = multiply(counter[2], 0xCD9E8D57);
-    counter = {mix(second.getHigh(), counter[1], key[0]), second.getLow(),
-               mix(first.getHigh(), counter[3], key[1]), first.getLow()};
-    key = {b.add(key[0], constant(0x9E3779B9)), b.add(key[1], constant(0xBB67AE85))};
-  }
-  return counter;
-}
 
 Values DropoutFactors::draw(Value row, Value number, Value lane) const {
   Type i32 = b.getI32Type();
