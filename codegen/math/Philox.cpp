@@ -19,9 +19,7 @@ std::array<Value, 4> mlir::transformer::emitPhilox(ImplicitLocOpBuilder &b,
   auto mix = [&](Value x, Value y, Value z) -> Value {
     return arith::XOrIOp::create(b, arith::XOrIOp::create(b, x, y), z);
   };
-  auto add = [&](Value x, uint32_t y) -> Value {
-    return arith::AddIOp::create(b, x, constant(y));
-  };
+  auto add = [&](Value x, uint32_t y) -> Value { return arith::AddIOp::create(b, x, constant(y)); };
   for (int round = 0; round < 10; ++round) {
     auto first = multiply(counter[0], 0xD2511F53), second = multiply(counter[2], 0xCD9E8D57);
     counter = {mix(second.getHigh(), counter[1], key[0]), second.getLow(),

@@ -3,6 +3,7 @@
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -39,10 +40,8 @@ Value transformer::emitNeighbourPairs(Emit &b, Value x) {
 
 Value transformer::emitPairs(Emit &b, Value lower, Value upper) {
   Value high = toWords(b, upper);
-  auto type = cast<VectorType>(high.getType());
-  Attribute half = b.getI32IntegerAttr(16);
-  Value shift = arith::ConstantOp::create(b, cast<TypedAttr>(DenseElementsAttr::get(type, half)));
-  return b.either(arith::ShLIOp::create(b, high, shift), toWords(b, lower));
+  Value half = integerConstant(b, high.getType(), 16);
+  return b.either(arith::ShLIOp::create(b, high, half), toWords(b, lower));
 }
 
 Values transformer::emitPairs(Emit &b, ValueRange vectors) {
