@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager, bool hasHost) {
+void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   manager.addPass(createNarrowWeights());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
@@ -24,14 +24,13 @@ void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager, bool has
   manager.addPass(createConvertLinalgToParallelLoopsPass());
   addCleanUp(manager);
   manager.addPass(createScalarsToThreads());
-  if (hasHost)
-    manager.addPass(createHostInputs());
+  manager.addPass(createHostInputs());
   manager.addPass(createPlanMemory());
 }
 
 void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch) {
   manager.addPass(createSetGpuTarget({arch.str()}));
-  buildGpuThreadsPipeline(manager, /*hasHost=*/true);
+  buildGpuThreadsPipeline(manager);
   manager.addPass(createMapThreads());
   addCleanUp(manager);
   manager.addPass(createGpuLaunchSinkIndexComputationsPass()); // constants are no parameters

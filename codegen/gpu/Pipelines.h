@@ -11,8 +11,7 @@ class OpPassManager;
 namespace mlir::transformer {
 
 /// Linalg and kernels on tensors to buffers in one arena and `scf.parallel`, an index a thread.
-/// With `hasHost` what sizes depend on is read in the host's copies of inputs, else where all is.
-void buildGpuThreadsPipeline(OpPassManager &manager, bool hasHost);
+void buildGpuThreadsPipeline(OpPassManager &manager);
 /// Buffers in one arena, kernels in `gpu.module @kernels`, launches in the functions.
 void buildGpuPipeline(OpPassManager &manager, llvm::StringRef arch);
 /// The GPU module in NVVM.

@@ -58,7 +58,7 @@ void buildThreads(OpPassManager &manager, const StageOptions &options) {
   manager.addPass(createConvertTransformerToLinalg());
   manager.addPass(createFuseElementwise());
   manager.addPass(createSetTarget({options.arch}));
-  buildGpuThreadsPipeline(manager, /*hasHost=*/false);
+  buildGpuThreadsPipeline(manager);
   manager.addPass(std::make_unique<ThreadsToLoops>());
 }
 
