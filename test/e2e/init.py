@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.append(str(GOLDEN))
 from initializers import read_parameters, statistics, why_not  # noqa: E402
-from train import data_of  # noqa: E402
+from train import first_steps  # noqa: E402
 
 CASES = ("gpt2-lm", "bert-masked-lm", "bart-lm", "t5-lm", "mistral-lm")
 STEPS = 4
@@ -27,7 +27,7 @@ class Runs:
     def __init__(self, compiler: Path, case: Path, folder: Path):
         self.case, self.folder, self.program = case, folder, folder / "program"
         compile_program(compiler, case, self.program, "--mode", "train")
-        save_file({name: value[:STEPS] for name, value in data_of(case).items()}, folder / "data.safetensors")
+        save_file(first_steps(case, STEPS), folder / "data.safetensors")
 
     def train(self, name: str, *options: object) -> bytes:
         """The bytes of the weights in the folder `name`."""

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.append(str(GOLDEN))
 from gradients import labels_for  # noqa: E402
-from train import data_of  # noqa: E402
+from train import first_steps  # noqa: E402
 
 FROZEN = ("transformer.w?e.weight", "transformer.h.0.*")  # of gpt2-lm
 NEW = ("classifier.weight", "classifier.bias")  # of bert-sequence-classification
@@ -32,7 +32,7 @@ def train(program: Path, folder: Path, name: str, *options: object) -> tuple[Arr
 def why_not_frozen(compiler: Path, folder: Path) -> str | None:
     """One step without clipping changes each trained parameter as it does where all are, and no frozen one."""
     case = GOLDEN / "gpt2-lm"
-    save_file({name: value[:1] for name, value in data_of(case).items()}, folder / "data.safetensors")
+    save_file(first_steps(case, 1), folder / "data.safetensors")
     found = []
     for name, options in {"all": (), "part": ("--freeze", ",".join(FROZEN))}.items():
         compile_program(compiler, case, folder / name, "--mode", "train", "--dropout", "0", *options)

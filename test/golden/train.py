@@ -81,6 +81,12 @@ def data_of(case: Path) -> tuple[Arrays, Arrays]:
     return data, labels
 
 
+def first_steps(case: Path, count: int) -> Arrays:
+    """What a program is given for the first steps: inputs and labels."""
+    data, labels = data_of(case)
+    return {name: value[:count] for name, value in (data | labels).items()}
+
+
 def vector_decay(case: Path) -> float:
     return 0 if case.name == WITHOUT_VECTOR_DECAY else DECAY
 
