@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_BUFFERIZEMODULE
@@ -41,6 +43,16 @@ void dropResults(func::CallOp call, ArrayRef<unsigned> destinations) {
   for (auto [argument, result] : llvm::zip_equal(destinations, call.getResults()))
     result.replaceAllUsesWith(call.getOperand(argument));
   call.erase();
+}
+
+/// Outs of an op that are one value are buffers of their own: what one fills another may not,
+/// though nothing reads what is scratch.
+void separateOuts(DestinationStyleOpInterface op) {
+  llvm::SmallDenseSet<Value> earlier;
+  for (OpOperand &out : op.getDpsInitsMutable())
+    if (!earlier.insert(out.get()).second)
+      if (auto empty = out.get().getDefiningOp<tensor::EmptyOp>())
+        out.set(OpBuilder(op).clone(*empty)->getResult(0));
 }
 
 /// Where a state's old value is read after it has been updated, bufferisation updates a copy, or
@@ -119,6 +131,7 @@ struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<Buffer
   using Base::Base;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    module.walk(separateOuts);
     bufferization::OneShotBufferizationOptions options;
     options.bufferizeFunctionBoundaries = true;
     options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);

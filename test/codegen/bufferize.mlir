@@ -103,3 +103,17 @@ func.func private @prepare_0(%p: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf
   %1 = linalg.add ins(%0, %0 : tensor<8xf32>, tensor<8xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// Scratch of one type is one value, but not one buffer.
+// CHECK-LABEL: func.func @scratch_of_one_type
+// CHECK-SAME: %[[C:[a-z0-9]*]]: memref<8x8xf32>)
+// CHECK-DAG: %[[FIRST:.*]] = memref.alloc(
+// CHECK-DAG: %[[SECOND:.*]] = memref.alloc(
+// CHECK: transformer_cpu.weight_gradient ins(%{{.*}}, %{{.*}}) outs(%[[C]], %[[FIRST]], %[[SECOND]])
+func.func @scratch_of_one_type(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>, %rows: index, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %scratch = tensor.empty(%rows) : tensor<1x?x8xf32>
+  %0:3 = transformer_cpu.weight_gradient ins(%a, %b) outs(%c, %scratch, %scratch) : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8x8xf32>, tensor<1x?x8xf32>, tensor<1x?x8xf32>) -> (tensor<8x8xf32>, tensor<1x?x8xf32>, tensor<1x?x8xf32>)
+  return %0#0 : tensor<8x8xf32>
+}

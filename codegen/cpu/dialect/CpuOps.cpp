@@ -115,7 +115,7 @@ LogicalResult PackWeightOp::verify() {
 }
 
 LogicalResult WeightGradientOp::verify() {
-  if (failed(verifyKernel(*this, 3)))
+  if (failed(verifyKernel(*this, getWinograd() ? 4 : 3)))
     return failure();
   FailureOr<int64_t> rows = verifyRows(*this, "a", getA()),
                      columns = verifyRows(*this, "b", getB());
@@ -125,13 +125,14 @@ LogicalResult WeightGradientOp::verify() {
   SmallVector<int64_t> widths = {*rows, *columns};
   if (getElementTypeOrSelf(getOuts()[1]) != getElementTypeOrSelf(getOuts()[2]))
     return emitOpError("expected scratch of one element type");
-  for (auto [scratch, width] : llvm::zip_equal(getOuts().drop_front(), widths)) {
+  for (auto [scratch, width] : llvm::zip_equal(getOuts().slice(1, 2), widths)) {
     auto type = cast<ShapedType>(scratch.getType());
     if (type.getRank() != 3 || type.isDynamicDim(2) ||
         type.getDimSize(0) != static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(2))))
       return emitOpError() << "expected scratch for " << width << " columns, found " << type;
   }
-  return success();
+  return getWinograd() ? verifyBuffer(*this, "scales", getOuts()[3], f32(*this), {kAny})
+                       : success();
 }
 
 LogicalResult WeightScalesOp::verify() {

@@ -53,10 +53,13 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     b `[T, N]` (rows may be strided); outs: c `[M, N]` and scratch: a in strips of MR
     columns, `[ceil(M / MR), T, MR]`, b in panels of NR, `[ceil(N / NR), T, NR]`. With
     scratch of i32, `[.., ceil(T / 2), ..]`, a and b are rounded to bfloat16, two tokens
-    a word as `dot_bfloat16` multiplies them, the earlier one in the lower half.
+    a word as `dot_bfloat16` multiplies them, the earlier one in the lower half. With
+    `winograd`, sums are of Winograd's inner product, and the scratch has the rows that
+    codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`.
   }];
-  let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs);
-  let assemblyFormat = "`ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs,
+                       UnitAttr:$winograd);
+  let assemblyFormat = "(`winograd` $winograd^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {

@@ -1,8 +1,10 @@
 //===- PackLinear.cpp - matrix products on packed weights -----------------===//
 #include "codegen/analysis/Flops.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/LinearFormat.h"
 #include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -313,6 +315,18 @@ bool isBfloat16Rows(Value value) {
   return rounded && rounded.getFormat() == WeightFormat::Bf16;
 }
 
+/// Of one of them, for so many tokens.
+Value rowsOfWinogradParts(ImplicitLocOpBuilder &b, Value tokens) {
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+  auto ceilDiv = [&](int64_t size) -> Value {
+    return arith::CeilDivUIOp::create(b, tokens, constant(size));
+  };
+  Value blocks = arith::MaxUIOp::create(b, ceilDiv(winograd::kBlock), constant(1));
+  Value padded = arith::MulIOp::create(b, ceilDiv(winograd::kStep), constant(winograd::kStep));
+  Value rows = arith::AddIOp::create(b, blocks, padded);
+  return arith::AddIOp::create(b, rows, constant(winograd::kFirstBlock));
+}
+
 void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::TargetAttr target) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   b.setInsertionPoint(op);
@@ -324,17 +338,25 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     for (Value &input : inputs)
       input = input.getDefiningOp<QuantizeRowsOp>().getX();
   Value rows = tensor::DimOp::create(b, inputs[0], 0);
+  bool winograd = !rounded && target.getWinogradVectors();
   if (rounded) // a word has two of them
     rows = arith::CeilDivUIOp::create(b, rows, arith::ConstantIndexOp::create(b, 2));
+  Value tokens = rows;
+  if (winograd)
+    rows = rowsOfWinogradParts(b, tokens);
   Type element = rounded ? Type(b.getI32Type()) : b.getF32Type();
   SmallVector<int64_t> columns = {target.tileRows(), target.panelColumns()};
+  if (winograd)
+    columns = {winogradFormat().tileRows(target), winogradFormat().tileColumns(target)};
   for (auto [width, part] : llvm::zip_equal(type.getShape(), columns)) {
     int64_t parts = llvm::divideCeil(width, part);
     auto scratch = RankedTensorType::get({parts, ShapedType::kDynamic, part}, element);
     outs.push_back(tensor::EmptyOp::create(b, scratch, ValueRange{rows}));
   }
-  auto product =
-      cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), inputs[0], inputs[1], outs);
+  if (winograd)
+    outs.push_back(tensor::EmptyOp::create(b, {ShapedType::kDynamic}, element, tokens));
+  auto product = cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), inputs[0], inputs[1],
+                                               outs, winograd);
   rewriter.replaceOp(op, product.getResult(0));
 }
 

@@ -35,6 +35,16 @@
 ///
 /// It adds cw + cx to the sum like any other step; what is behind the last k is 0.
 /// The result of a row depends on that row and the weights alone.
+///
+/// A product over tokens, c = a^T b, goes through them in blocks of kBlock, each a sum with
+/// corrections of its own. Powers of two scale each token of a, and inversely of b, so that both
+/// have about the same largest number, and then columns of a and of b to a root mean square in
+/// [1, 2) over all tokens. A part of the columns is, as rows,
+///
+///     row 0      what scaled numbers are multiplied by, 0 for a column of zeros
+///     a block    its corrections, its tokens
+///
+/// with rows of zeros behind the last token to the end of a step.
 namespace mlir::transformer::winograd {
 
 /// Of k in a step.
@@ -44,6 +54,11 @@ inline constexpr int64_t kStep = 6;
 inline constexpr int64_t kSumSteps = 17;
 /// Places in step 0.
 inline constexpr int64_t kInverseScale = 0, kWeightCorrection = 2, kRowCorrection = 5;
+
+/// Tokens of a block.
+inline constexpr int64_t kBlock = kStep * kSumSteps;
+/// The row of the corrections of block 0, and how far behind that of a block the next one's is.
+inline constexpr int64_t kFirstBlock = 1, kRowsOfBlock = 1 + kBlock;
 
 /// Steps for `k` products, step 0 included.
 inline int64_t steps(int64_t k) { return 1 + llvm::divideCeil(k, kStep); }

@@ -4,13 +4,17 @@
 // some of either, and the tiles of c where they meet. Of a block of tokens a panel stays in the
 // first-level cache and the strips in the second; sums wait in c for the next block. Tokens are
 // never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a step
-// is two tokens, whose numbers share words.
+// is two tokens, whose numbers share words; by Winograd's inner product it is six, and a block as
+// long as one of its sums.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/cpu/linear/Formats.h"
+#include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/WinogradNest.h"
 #include "codegen/math/VectorMath.h"
 
 using namespace mlir;
@@ -24,16 +28,12 @@ public:
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
         width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
-        element(cast<MemRefType>(strips.getType()).getElementType()) {}
+        element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
+        scales(isWinograd ? op.getOuts()[3] : Value()) {}
 
   void emit() {
-    constexpr int64_t together = 8; // strips: neighbours share the lines of a row
-    b.parallel(rowWork("weight_gradient rows", "tokens", rows, 2), tokens,
-               b.index(llvm::divideCeil(rows, height * together)),
-               [&](Value task) { packStrips(b.mul(task, together), together); });
+    pack();
     int64_t numPanels = llvm::divideCeil(columns, width);
-    b.parallel(rowWork("weight_gradient columns", "tokens", columns, 2), tokens, b.index(numPanels),
-               [&](Value panel) { packPanel(panel); });
     Work work = rowWork("weight_gradient", "tokens", rows + columns, 1);
     work.sizes = "M=" + std::to_string(rows) + " N=" + std::to_string(columns);
     work.amounts[0].flops = 2 * rows * columns;
@@ -54,8 +54,27 @@ private:
   using Range = std::pair<Value, Value>;
   static constexpr int64_t kPanelsOfTask = 2;
 
-  /// Of a panel half of the first-level cache has as many.
+  void pack() {
+    Work ofRows = rowWork("weight_gradient rows", "tokens", rows, 2);
+    Work ofColumns = rowWork("weight_gradient columns", "tokens", columns, 2);
+    if (isWinograd) {
+      emitTokenScales(b, rowWork("weight_gradient tokens", "tokens", rows + columns, 1), x, dy,
+                      scales);
+      emitWinogradColumns(b, ofRows, x, scales, /*inverse=*/false, strips);
+      emitWinogradColumns(b, ofColumns, dy, scales, /*inverse=*/true, panels);
+      return;
+    }
+    constexpr int64_t together = 8; // strips: neighbours share the lines of a row
+    b.parallel(ofRows, tokens, b.index(llvm::divideCeil(rows, height * together)),
+               [&](Value task) { packStrips(b.mul(task, together), together); });
+    b.parallel(ofColumns, tokens, b.index(llvm::divideCeil(columns, width)),
+               [&](Value panel) { packPanel(panel); });
+  }
+
+  /// Of a panel half of the first-level cache has as many, or as a sum may have.
   int64_t stepsOfBlock() const {
+    if (isWinograd)
+      return winograd::kBlock;
     return std::max<int64_t>(b.target.getL1Bytes() / 2 / rowBytes(width), 1);
   }
   /// Of a block, and with what they add to, half of the second-level cache has as many.
@@ -66,7 +85,7 @@ private:
 
   void emitTask(Range strips, Range panels) {
     int64_t size = stepsOfBlock(), whole = rows / height;
-    Value steps = b.dim(this->strips, 1);
+    Value steps = isWinograd ? tokens : b.dim(this->strips, 1);
     // No tokens are a block, too: of zeros.
     b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
       Range block = {begin, b.min(b.add(begin, size), steps)};
@@ -168,6 +187,8 @@ private:
   }
 
   void emitTile(Value strip, Value panel, const Range &block, int64_t there) {
+    if (isWinograd)
+      return emitWinogradTile(strip, panel, block, there);
     Values zeros(there * vectors, b.splat(0));
     Values sums = b.ifElse(
         b.eq(block.first, b.index(0)), ValueRange(zeros).getTypes(), [&] { return zeros; },
@@ -221,11 +242,69 @@ private:
     });
   }
 
+  /// A block's sum and its corrections; c is of numbers that are not scaled.
+  void emitWinogradTile(Value strip, Value panel, const Range &block, int64_t there) {
+    auto [begin, end] = block;
+    auto ofRow = [&](Value row, int64_t i) {
+      return b.broadcast(b.load(strips, {strip, row, b.index(i)}));
+    };
+    auto ofPanel = [&](Value row, int64_t j) {
+      return b.loadVector(panels, {panel, row, b.index(j * b.lanes())});
+    };
+    Value corrections =
+        b.add(b.mul(b.div(begin, winograd::kBlock), winograd::kRowsOfBlock), winograd::kFirstBlock);
+    Values sums;
+    for (int64_t i = 0; i < there; ++i)
+      for (int64_t j = 0; j < vectors; ++j)
+        sums.push_back(b.addf(ofRow(corrections, i), ofPanel(corrections, j)));
+    Value steps = b.ceilDiv(b.sub(end, begin), winograd::kStep);
+    sums = b.loop(b.index(0), steps, 1, sums, [&](Value step, ValueRange args) {
+      Value first = b.add(b.add(corrections, b.mul(step, winograd::kStep)), 1);
+      Values next(args);
+      winogradFormat().addStep(
+          b,
+          {there,
+           vectors,
+           b.vectorType(),
+           [&](int64_t i, int64_t place) { return ofRow(b.add(first, place), i); },
+           [&](int64_t j, int64_t place) { return ofPanel(b.add(first, place), j); },
+           {}},
+          next);
+      return next;
+    });
+    Value zero = b.index(0);
+    auto storeSums =
+        [&](function_ref<Value(Value sum, Value scale, ValueRange at, int64_t lanes)> of) {
+          forPanelKind(panel, [&](int64_t columnsThere) {
+            forTile(strip, panel, there, columnsThere,
+                    [&](int64_t i, ValueRange at, int64_t lanes) {
+                      Value scale = b.mulf(ofRow(zero, i / vectors), ofPanel(zero, i % vectors));
+                      b.storeVector(of(sums[i], scale, at, lanes), c, at, lanes);
+                    });
+          });
+        };
+    b.ifElse(
+        b.eq(begin, zero), {},
+        [&] {
+          storeSums(
+              [&](Value sum, Value scale, ValueRange, int64_t) { return b.mulf(sum, scale); });
+          return Values();
+        },
+        [&] {
+          storeSums([&](Value sum, Value scale, ValueRange at, int64_t lanes) {
+            return emitFma(b, sum, scale, b.loadVector(c, at, lanes));
+          });
+          return Values();
+        });
+  }
+
   Emit &b;
   Value x, dy, c, strips, panels;
   int64_t rows, columns, height, width, vectors;
   Value tokens;
   Type element; // of strips and panels
+  bool isWinograd;
+  Value scales;
 };
 
 } // namespace

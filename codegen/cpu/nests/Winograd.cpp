@@ -21,23 +21,17 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// Powers of two, f32 or vectors of it.
-struct Scale {
-  Value factor, inverse;
-};
-
 constexpr int32_t mantissaBits = 23, exponentBias = 127;
 
-/// 2^-e for 2^e, a normal number.
-Value inverseOf(Emit &b, Value power) {
+} // namespace
+
+Value transformer::inverseOf(Emit &b, Value power) {
   Value twice = integerConstant(b, power.getType(), (2 * exponentBias) << mantissaBits);
   Value bits = arith::BitcastOp::create(b, twice.getType(), power);
   return arith::BitcastOp::create(b, power.getType(), arith::SubIOp::create(b, twice, bits));
 }
 
-/// factor = 2^-e and inverse = 2^e where `root` is in [2^e, 2^(e + 1)); |e| at most
-/// 126, so that both are normal numbers.
-Scale scaleOf(Emit &b, Value root) {
+Scale transformer::scaleOf(Emit &b, Value root) {
   auto integer = [&](int32_t value) { return integerConstant(b, root.getType(), value); };
   constexpr int32_t most = 126;
   Value least = integer((exponentBias - most) << mantissaBits);
@@ -48,6 +42,8 @@ Scale scaleOf(Emit &b, Value root) {
   Value inverse = arith::BitcastOp::create(b, root.getType(), bits);
   return {inverseOf(b, inverse), inverse};
 }
+
+namespace {
 
 /// One vector of columns of a panel.
 class PanelScaler {

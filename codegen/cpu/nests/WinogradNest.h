@@ -11,6 +11,28 @@ namespace mlir::transformer {
 /// behind them (codegen/cpu/linear/Winograd.h).
 void scaleWinogradPanel(Emit &b, Value panels, Value scales, Value at);
 
+/// Blocks of tokens of a product over them: at least one.
+Value winogradBlocks(Emit &b, Value tokens);
+
+/// Writes what a product over tokens of x and y scales each token of x by, to `scales` `[T]`.
+void emitTokenScales(Emit &b, const Work &work, Value x, Value y, Value scales);
+
+/// Makes parts `[P, R, NR]` of rows of x `[T, W]` for it, each by its scale or by the inverse.
+void emitWinogradColumns(Emit &b, const Work &work, Value x, Value scales, bool inverse,
+                         Value parts);
+
+/// Powers of two, f32 or vectors of it.
+struct Scale {
+  Value factor, inverse;
+};
+
+/// factor = 2^-e and inverse = 2^e where `root` is in [2^e, 2^(e + 1)); |e| at most
+/// 126, so that both are normal numbers.
+Scale scaleOf(Emit &b, Value root);
+
+/// 2^-e for 2^e, a normal number.
+Value inverseOf(Emit &b, Value power);
+
 } // namespace mlir::transformer
 
 #endif // CODEGEN_CPU_NESTS_WINOGRADNEST_H

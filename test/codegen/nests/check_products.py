@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import nests
-from checks import arch, check, garbage, memref, normal, rows_of_sizes, run_checks
+from checks import arch, check, garbage, memref, normal, random, rows_of_sizes, run_checks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import quantize  # noqa: E402
@@ -24,40 +24,53 @@ def pairs(x, axis):
     return np.moveaxis(bits[::2] | bits[1::2] << 16, 0, axis)
 
 
-def gradient_text(name, m, n, height, width, element):
+def gradient_text(name, m, n, height, width, element, kind=""):
     a, b, c = (f"memref<?x{m}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{n}xf32, strided<[?, 1], offset: ?>>", memref(m, n))
     strips, panels = (f"memref<{-(-size // part)}x?x{part}x{element}>" for size, part in ((m, height), (n, width)))
+    buffers = {"%c": c, "%s": strips, "%p": panels} | ({"%t": "memref<?xf32>"} if kind == "winograd" else {})
+    types, names = ", ".join(buffers.values()), ", ".join(buffers)
     return f"""
-func.func @{name}(%a: {a}, %b: {b}, %c: {c}, %s: {strips}, %p: {panels}) {{
-  transformer_cpu.weight_gradient ins(%a, %b) outs(%c, %s, %p) : ({a}, {b}, {c}, {strips}, {panels}) -> ()
+func.func @{name}(%a: {a}, %b: {b}, {", ".join(f"{name}: {type}" for name, type in buffers.items())}) {{
+  transformer_cpu.weight_gradient {kind} ins(%a, %b) outs({names}) : ({a}, {b}, {types}) -> ()
   return
 }}"""
 
 
-def check_gradients_on(target, element, rounded, label):
+def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lambda x: x, kind="", unit=2e-7):
+    """`steps_of`: rows of the scratch for so many tokens."""
     lanes = nests.vector_lanes(target)
-    height, width = {4: 4, 8: 6, 16: 8}[lanes], 2 * lanes
+    height, width = tile(lanes)
     sizes = [(1, 1), (5, 3), (height, width), (37, 70), (3 * height + 1, 2 * width + lanes), (130, 33), (1500, 40)]
-    library = nests.build("".join(gradient_text(f"g{i}", m, n, height, width, element) for i, (m, n) in enumerate(sizes)), target)
-    kind = np.float32 if element == "f32" else np.int32
+    texts = (gradient_text(f"g{i}", m, n, height, width, element, kind) for i, (m, n) in enumerate(sizes))
+    library = nests.build("".join(texts), target)
     for i, (m, n) in enumerate(sizes):
         for tokens in TOKENS:
             a, b = normal(tokens, m + 3)[:, 1 : 1 + m], normal(tokens, n + 5)[:, 2 : 2 + n]
-            steps = tokens if element == "f32" else -(-tokens // 2)
-            scratch = [np.full((-(-size // part), steps, part), 77, kind) for size, part in ((m, height), (n, width))]
+            a *= np.float32(10) ** random.integers(-12, 12, m)  # columns of many sizes, and of zeros
+            b[:, random.random(n) < 0.1] = 0
+            sizes_of_tokens = np.float32(10) ** random.integers(-6, 6, (tokens, 1))  # no sum knows of
+            a *= sizes_of_tokens
+            b /= sizes_of_tokens
+            scratch = [np.full((-(-size // part), steps_of(tokens), part), 77, np.float32 if element == "f32" else np.int32)
+                       for size, part in ((m, height), (n, width))]
+            if kind == "winograd":
+                scratch.append(garbage(tokens))
             c = garbage(m, n)
             nests.call(library[f"g{i}"], a, b, c, *scratch)
             x, y = rounded(a).astype(np.float64), rounded(b).astype(np.float64)
             error = np.abs(c - x.T @ y)
-            allowed = 2e-7 * np.sqrt(max(tokens, 1)) * (np.sqrt((x**2).sum(0))[:, None] * np.sqrt((y**2).sum(0)) + 1e-30)
+            allowed = unit * np.sqrt(max(tokens, 1)) * np.sqrt((x**2).T @ y**2)
             check(f"weight_gradient{label} {m}x{n} tokens {tokens}", bool((error <= allowed).all()),
-                  f"error {(error / allowed).max(initial=0):.2f} of what is allowed")
+                  f"error {(error / np.maximum(allowed, 1e-300)).max(initial=0):.2f} of what is allowed")
 
 
 def check_gradients():
-    check_gradients_on(arch, "f32", lambda x: x, "")
+    check_gradients_on(arch, "", lambda lanes: ({4: 4, 8: 6, 16: 8}[lanes], 2 * lanes), lambda tokens: tokens)
+    for vectors in (1, 2):
+        check_gradients_on(arch, f" winograd {vectors}", lambda lanes: ((16 if lanes == 16 else 8) // vectors, vectors * lanes),
+                           lambda tokens: 1 + max(1, -(-tokens // 102)) + -(-tokens // 6) * 6, kind="winograd", unit=4e-7)
     if has_bf16:
-        check_gradients_on(BF16_ARCH, "i32", quantize.to_bf16, " bf16")
+        check_gradients_on(BF16_ARCH, " bf16", lambda lanes: (8, 2 * lanes), lambda tokens: -(-tokens // 2), "i32", quantize.to_bf16)
 
 
 def check_weights():
