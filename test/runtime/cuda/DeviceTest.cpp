@@ -245,6 +245,19 @@ TEST_F(DeviceTest, NamesTheKernelThatFails) {
   EXPECT_EQ(ready.run("forward", inputs(1), &state).at("y").data<float>()[0], 12);
 }
 
+TEST_F(DeviceTest, WaitsForEachKernelWhenAsked) {
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  Program ready = program();
+  unsetenv("CUDA_LAUNCH_BLOCKING");
+  State state(module.description(), {{"rows", 1}});
+  fake().failure = 700;
+  expectContains(errorOf([&] { ready.run("forward", inputs(1), &state); }),
+                 {"kernel copy, ", "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"});
+  for (int i = 0; i < 3; ++i)
+    ready.run("forward", inputs(1), &state);
+  EXPECT_EQ(fake().graphs, 0u);
+}
+
 TEST_F(DeviceTest, SaysWhatThereIsNoMemoryFor) {
   fake().memory = 600;
   Program ready = program();
