@@ -75,3 +75,33 @@ fetch_checkpoint() {
   rm -rf "$unpacked"
   note "in demo/all-MiniLM-L6-v2"
 }
+
+# find_gpu: the name and the capability of this machine's first GPU ("NVIDIA H100 90"), as a program will
+# find it; says what is missing where there is none.
+find_gpu() {
+  python3 - <<'PYTHON'
+import ctypes, sys
+try:
+    driver = ctypes.CDLL("libcuda.so.1")
+except OSError:
+    sys.exit("error: no NVIDIA driver here: cannot load libcuda.so.1")
+count, device, name, number = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256), ctypes.c_int()
+if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
+    sys.exit("error: the NVIDIA driver finds no GPU")
+driver.cuDeviceGet(ctypes.byref(device), 0)
+driver.cuDeviceGetName(name, len(name), device)
+digits = []
+for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+    driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
+    digits.append(number.value)
+print(name.value.decode(), 10 * digits[0] + digits[1])
+PYTHON
+}
+
+# arch_of_gpu GPU: the architecture that programs for what find_gpu has found are best compiled for.
+arch_of_gpu() {
+  case ${1##* } in
+    90) echo sm_90a ;;
+    *) echo sm_80 ;; # the driver compiles it for what is newer
+  esac
+}

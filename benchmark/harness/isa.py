@@ -23,10 +23,11 @@ class Isa:
     name: str
     arch: str  # for compilers: ours, and the one that torch.compile calls
     vector_bits: int  # that the machine's peak is measured with
+    options: tuple[str, ...] = ()  # of our compiler, besides
 
     def environment(self, cache: Path) -> dict[str, str]:
         """What a peer's process needs besides; compiles avx2_only.c."""
-        if self.name == "native":
+        if self.name != "avx2":
             return {}
         library = cache / "avx2_only.so"
         compiler = system_compiler("CC", "gcc", "clang-22", "clang")
@@ -41,3 +42,5 @@ class Isa:
 
 
 ISAS = {isa.name: isa for isa in (Isa("native", "native", 512), Isa("avx2", "x86-64-v3/native", 256))}
+# Of GPUs, by the name of the architecture; the rest of a benchmark takes them for one more instruction set.
+GPUS = {name: Isa(name, name, 0, ("--target", "cuda")) for name in ("sm_80", "sm_90a")}

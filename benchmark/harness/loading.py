@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
-from harness.isa import ISAS
+from harness.isa import GPUS, ISAS
 
 COMPILED = "compiled"  # the folder in the cache in which a peer that trains keeps what it compiles
 
@@ -14,5 +14,5 @@ COMPILED = "compiled"  # the folder in the cache in which a peer that trains kee
 def load_peer(name: str, checkpoint: str, cache: str, threads: str, isa: str):
     """The peer's function from inputs to a function that runs them once. Takes the command line."""
     paths = {"checkpoint": Path(checkpoint), "cache": Path(cache), "compiled": Path(cache) / COMPILED}
-    setup = SimpleNamespace(**paths, threads=int(threads), isa=ISAS[isa])
+    setup = SimpleNamespace(**paths, threads=int(threads), isa=(ISAS | GPUS)[isa])
     return importlib.import_module("peers." + name.replace("-", "_")).load(setup)

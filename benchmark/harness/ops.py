@@ -49,8 +49,8 @@ def make_weights(text: str, path: Path) -> None:
     save_file(tensors, path)
 
 
-def build(op: str, copies: int, sizes: dict, options: Options) -> tuple[Path, Path]:
-    """The program, compiled once by this process, and its weights."""
+def build(op: str, copies: int, sizes: dict, options: Options, *compiled: str) -> tuple[Path, Path]:
+    """The program, compiled once by this process, with these options besides, and its weights."""
     folder = options.cache / "ops"
     stem = "-".join([op, *map(str, sizes.values()), str(copies)])
     source, weights = folder / f"{stem}.mlir", folder / f"{stem}.safetensors"
@@ -59,7 +59,7 @@ def build(op: str, copies: int, sizes: dict, options: Options) -> tuple[Path, Pa
         folder.mkdir(parents=True, exist_ok=True)
         text = expand((FOLDER / f"{op}.mlir").read_text(), copies, sizes)
         source.write_text(text)
-        compile_program(options.compiler, source, program, options.isa)
+        compile_program(options.compiler, source, program, options.isa, *compiled)
         if not weights.exists():
             make_weights(text, weights)
         BUILT.add(program)

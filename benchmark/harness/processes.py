@@ -145,7 +145,7 @@ class Ours:
 
 def compile_program(compiler: Path, source: Path, program: Path, isa: Isa, *options: str) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
-    command = [compiler, source, "-o", program, "--arch", isa.arch, *options]
+    command = [compiler, source, "-o", program, "--arch", isa.arch, *isa.options, *options]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise Failure(f"transformer-compile {source.name}: {result.stderr.strip()[-300:]}")

@@ -5,7 +5,7 @@
 #include "runtime/base/Memory.h"
 
 #include <algorithm>
-#include <climits>
+#include <cstdlib>
 #include <cstring>
 
 namespace transformer::runtime {
@@ -14,10 +14,13 @@ namespace {
 /// Of pinned memory: enough for a copy at full speed, little beside what programs need.
 constexpr size_t pinnedBytes = size_t(4) << 20;
 
-CUdeviceptr addressOf(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+/// As CUDA's other programs read it.
+bool isBlocking() {
+  const char *value = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return value && *value && std::strcmp(value, "0") != 0;
+}
 
-/// Whose functions run on this thread.
-thread_local Device *calling = nullptr;
+CUdeviceptr addressOf(const void *memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
 } // namespace
 
@@ -33,7 +36,8 @@ std::shared_ptr<Device> Device::open(const DeviceModule &module) {
 }
 
 Device::Device(const CudaDriver &driver, const DeviceModule &module)
-    : driver(driver), module(module), card(findGpu(driver)) {
+    : driver(driver), module(module), card(findGpu(driver)), waitsForEach(isBlocking()),
+      makesGraphs(driver.hasGraphs() && !waitsForEach) {
   if (std::string problem = whyNotOn(card, module.arch); !problem.empty())
     throw Error(problem);
   driver.check(driver.cuDevicePrimaryCtxRetain(&context, card.device), "cuDevicePrimaryCtxRetain");
@@ -52,6 +56,8 @@ Device::~Device() { release(); }
 void Device::release() noexcept {
   if (stream)
     driver.cuStreamSynchronize(stream);
+  functions.clear();
+  times.reset();
   for (Pinned *pinned : {&uploads[0], &uploads[1], &downloads}) {
     if (pinned->copied)
       driver.cuEventDestroy(pinned->copied);
@@ -166,67 +172,4 @@ void Device::wait() {
          module.path, card.name, driver.errorName(result));
 }
 
-void Device::call(const tr_function &function, const void *const *slots, const tr_tensor *io,
-                  void *arena) {
-  problem.clear();
-  calling = this;
-  function.call(slots, io, arena);
-  calling = nullptr;
-  if (!problem.empty())
-    throw Error(problem);
-}
-
-void Device::launchOrThrow(int64_t index, const tr_grid &grid, void *const *arguments) {
-  const tr_device_code &code = *module.code;
-  if (index < 0 || uint64_t(index) >= code.num_kernels)
-    fail("{}: launches kernel {} of {}", module.path, index, code.num_kernels);
-  const char *name = code.kernels[index];
-  Kernel &kernel = kernels[size_t(index)];
-  auto check = [&](CUresult result, const char *call) {
-    if (result != CUDA_SUCCESS)
-      fail("{}: on {}: kernel {}, {} x {} x {} blocks of {} x {} x {} threads: {}: {}", module.path,
-           card.name, name, grid.blocks[0], grid.blocks[1], grid.blocks[2], grid.threads[0],
-           grid.threads[1], grid.threads[2], call, driver.errorName(result));
-  };
-  if (!kernel.function)
-    check(driver.cuModuleGetFunction(&kernel.function, loaded, name), "cuModuleGetFunction");
-  if (grid.shared_bytes > kernel.sharedBytes) {
-    check(driver.cuFuncSetAttribute(kernel.function,
-                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    static_cast<int>(grid.shared_bytes)),
-          "cuFuncSetAttribute");
-    kernel.sharedBytes = grid.shared_bytes;
-  }
-  unsigned sizes[6];
-  for (int i = 0; i < 6; ++i) {
-    int64_t size = i < 3 ? grid.blocks[i] : grid.threads[i - 3];
-    if (size < 1 || size > INT_MAX)
-      fail("{}: kernel {}: {} {} in a dimension are more than a launch may have", module.path, name,
-           size, i < 3 ? "blocks" : "threads");
-    sizes[i] = static_cast<unsigned>(size);
-  }
-  check(driver.cuLaunchKernel(kernel.function, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4],
-                              sizes[5], static_cast<unsigned>(grid.shared_bytes), stream,
-                              const_cast<void **>(arguments), nullptr),
-        "cuLaunchKernel");
-}
-
-/// An exception would have to go through the module's code, which knows none.
-void Device::launch(int64_t kernel, const tr_grid &grid, void *const *arguments) {
-  if (!problem.empty())
-    return;
-  try {
-    launchOrThrow(kernel, grid, arguments);
-  } catch (const std::exception &error) {
-    problem = error.what();
-  }
-}
-
 } // namespace transformer::runtime
-
-extern "C" void tr_launch(int64_t kernel, const tr_grid *grid, void *const *arguments,
-                          const tr_work *, const int64_t *) {
-  using namespace transformer::runtime;
-  if (calling)
-    calling->launch(kernel, *grid, arguments);
-}

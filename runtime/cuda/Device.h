@@ -9,8 +9,10 @@
 #define TRANSFORMER_RUNTIME_CUDA_DEVICE_H
 
 #include "runtime/abi/ModuleAbi.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/KernelTimes.h"
+#include "runtime/cuda/LaunchGraph.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -88,13 +90,18 @@ public:
   /// Until all that is queued has been done. Throws Error when any of it failed.
   void wait();
 
-  /// Calls a function of the module; what it launches is queued here. Throws Error that names the
-  /// kernel that could not be launched.
-  void call(const tr_function &function, const void *const *slots, const tr_tensor *io,
-            void *arena);
+  /// Calls a function of the module; what it launches is queued here: as one graph, from the third
+  /// time that it launches the same kernels if it is called `again` and again. With a profile it
+  /// ends when the kernels have. Throws Error that names the kernel that could not be launched.
+  void call(const tr_function &function, const void *const *slots, const tr_tensor *io, void *arena,
+            bool again);
 
   /// tr_launch during a call.
-  void launch(int64_t kernel, const tr_grid &grid, void *const *arguments);
+  void launch(int64_t kernel, const tr_grid &grid, void *const *arguments, const tr_work *work,
+              const int64_t *amounts);
+
+  /// How many calls were launched as a graph.
+  int64_t graphLaunches() const { return launchedGraphs; }
 
 private:
   friend class DeviceMemory;
@@ -107,12 +114,24 @@ private:
   struct Kernel {
     CUfunction function = nullptr; // found when it is launched first
     int64_t sharedBytes = 0;       // of dynamic shared memory, that it may have
+    std::vector<unsigned> sizes;   // of its parameters, in bytes
+  };
+  /// A function that is called again and again.
+  struct Repeated {
+    std::vector<int64_t> kernels; // of the last call
+    std::unique_ptr<LaunchGraph> graph;
   };
 
   void loadKernels();
   CUresult loadImage(const void *image, std::string &log);
   Pinned makePinned();
-  void launchOrThrow(int64_t kernel, const tr_grid &grid, void *const *arguments);
+  Launch makeLaunch(int64_t kernel, const tr_grid &grid);
+  void copyArguments(Launch &launch, void *const *arguments);
+  void launchNow(const Launch &launch, void *const *arguments);
+  void launchOrThrow(int64_t kernel, const tr_grid &grid, void *const *arguments,
+                     const tr_work *work, const int64_t *amounts);
+  void finishCall(Repeated &function);
+  void check(CUresult result, const char *call, const Launch &launch) const;
   void release() noexcept;
 
   const CudaDriver &driver;
@@ -125,6 +144,13 @@ private:
   Pinned uploads[2], downloads;
   size_t current = 0, used = 0; // of the uploads' memory
   std::string problem;          // the first of the launches' of a call
+  bool waitsForEach;            // CUDA_LAUNCH_BLOCKING
+  bool makesGraphs;             // of calls
+  std::map<const tr_function *, Repeated> functions;
+  Repeated *repeated = nullptr;  // the function that is called, if its call may become a graph
+  std::vector<Launch> collected; // its launches
+  int64_t launchedGraphs = 0;
+  std::unique_ptr<KernelTimes> times; // with a profile
 };
 
 } // namespace transformer::runtime

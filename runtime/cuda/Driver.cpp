@@ -22,6 +22,10 @@ CudaDriver load() {
     fail("the NVIDIA driver is too old: {} has no {}", library, symbol);
   TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)
 #undef FUNCTION
+#define FUNCTION(name, symbol, parameters)                                                         \
+  driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(handle, symbol));
+  TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
+#undef FUNCTION
   return driver;
 }
 
@@ -46,6 +50,15 @@ Arch parseArch(const std::string &arch) {
 const CudaDriver &CudaDriver::get() {
   static const CudaDriver driver = load();
   return driver;
+}
+
+bool CudaDriver::hasGraphs() const {
+#define FUNCTION(name, symbol, parameters)                                                         \
+  if (!name)                                                                                       \
+    return false;
+  TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+  return true;
 }
 
 std::string CudaDriver::errorName(CUresult result) const {

@@ -22,6 +22,17 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphNode = struct CUgraphNode_st *;
+using CUgraphExec = struct CUgraphExec_st *;
+
+/// CUDA_KERNEL_NODE_PARAMS, its second version.
+struct CudaKernelNode {
+  CUfunction function;
+  unsigned blocks[3], threads[3], sharedBytes;
+  void **arguments, **extra;
+  void *kernel, *context;
+};
 
 // Numbers of cuda.h.
 constexpr CUresult CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2, CUDA_ERROR_NO_DEVICE = 100,
@@ -75,13 +86,35 @@ constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
   FUNCTION(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))                      \
   FUNCTION(cuEventRecord, "cuEventRecord", (CUevent event, CUstream stream))                       \
   FUNCTION(cuEventSynchronize, "cuEventSynchronize", (CUevent event))                              \
+  FUNCTION(cuEventElapsedTime, "cuEventElapsedTime",                                               \
+           (float *milliseconds, CUevent begin, CUevent end))                                      \
   FUNCTION(cuEventDestroy, "cuEventDestroy_v2", (CUevent event))
+
+/// Of CUDA 12.4 and later, for graphs: all of them, or none is used.
+#define TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)                                                 \
+  FUNCTION(cuFuncGetParamInfo, "cuFuncGetParamInfo",                                               \
+           (CUfunction function, size_t index, size_t *offset, size_t *bytes))                     \
+  FUNCTION(cuGraphCreate, "cuGraphCreate", (CUgraph * graph, unsigned flags))                      \
+  FUNCTION(cuGraphDestroy, "cuGraphDestroy", (CUgraph graph))                                      \
+  FUNCTION(cuGraphAddKernelNode, "cuGraphAddKernelNode_v2",                                        \
+           (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,      \
+            const CudaKernelNode *kernel))                                                         \
+  FUNCTION(cuGraphInstantiate, "cuGraphInstantiateWithFlags",                                      \
+           (CUgraphExec * executable, CUgraph graph, unsigned long long flags))                    \
+  FUNCTION(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                    \
+           (CUgraphExec executable, CUgraphNode node, const CudaKernelNode *kernel))               \
+  FUNCTION(cuGraphLaunch, "cuGraphLaunch", (CUgraphExec executable, CUstream stream))              \
+  FUNCTION(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec executable))
 
 /// The driver's functions. Tests put others there.
 struct CudaDriver {
 #define FUNCTION(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
 #undef FUNCTION
+
+  /// Whether it has the functions for graphs.
+  bool hasGraphs() const;
 
   /// This machine's driver, loaded and initialised once. Throws Error when there is none, it lacks
   /// a function, or it finds no GPU; `reason` of the message does not say what needs it.

@@ -73,7 +73,8 @@ void Parameters::bindOnDevice(const std::shared_ptr<Device> &device) {
       fail("{}: prepare function of \"{}\" asks for {} bytes of scratch memory", module->path(),
            item.name, bytes);
     tr_scope(item.name.c_str());
-    device->call(function, sources.data(), &result, scratch.reserve(static_cast<size_t>(bytes)));
+    device->call(function, sources.data(), &result, scratch.reserve(static_cast<size_t>(bytes)),
+                 /*again=*/false);
     for (size_t source : item.sources)
       if (source < bound.size() && --bound[source].uses == 0)
         passing.erase(source);

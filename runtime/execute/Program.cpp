@@ -113,7 +113,7 @@ void Program::executeOnDevice(Call &call) {
   }
   size_t scratch = scratchBytes(*code, *call.entry, parameters.slots(), io);
   device->call(code->functions()[call.entry->function], parameters.slots(), io.data(),
-               deviceArena.reserve(scratch));
+               deviceArena.reserve(scratch), /*again=*/true);
   tr_scope(nullptr);
   for (size_t i = 0; i < call.outputs.size(); ++i)
     device->download(call.outputs[i].data<char>(), results[i],

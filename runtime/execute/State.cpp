@@ -105,6 +105,13 @@ void *State::onDevice(size_t index, const std::shared_ptr<Device> &device) {
   return place.memory.data();
 }
 
+bool State::zeroOnDevice(size_t index) {
+  if (!isOnDevice(index))
+    return false;
+  places[index].device->zero(places[index].memory.data(), size_t(order[index]->bytes()));
+  return true;
+}
+
 void State::copyOnDevice(size_t index, size_t to, size_t from, size_t bytes) {
   char *data = places[index].memory.data();
   places[index].device->copy(data + to, data + from, bytes);

@@ -63,6 +63,8 @@ public:
 
   /// Whether state `index` is on a device now.
   bool isOnDevice(size_t index) const { return index < places.size() && places[index].newest; }
+  /// Sets all of it to 0 there; false where it is not on a device.
+  bool zeroOnDevice(size_t index);
   /// Copies bytes from one place of it to another, on the device.
   void copyOnDevice(size_t index, size_t to, size_t from, size_t bytes);
 

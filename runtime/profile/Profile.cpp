@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 
 namespace transformer::runtime {
 
@@ -17,6 +18,8 @@ ProfileRecord record;
 std::chrono::steady_clock::time_point origin;
 const char *scopeLayer = nullptr; // set by ProfileScope
 const char *workLayer = nullptr;  // set by tr_scope
+
+std::map<const char *, tr_work> kernelWorks; // of kernels that say nothing but their name
 
 constexpr tr_work unnamed = namedWork("unnamed");
 
@@ -79,6 +82,22 @@ void profileShare(int thread, int64_t begin, int64_t end, int64_t tasks) {
   }
   record.loops.back().taken = tasks;
   record.loops.back().busyEnd = end;
+}
+
+void profileKernel(const char *name, int64_t blocks, const tr_work *work, const int64_t *amounts,
+                   int64_t begin, int64_t end) {
+  const tr_work *known =
+      work ? work : &kernelWorks.try_emplace(name, namedWork(name)).first->second;
+  LoopRecord loop = {};
+  loop.work = known;
+  loop.layer = known->layer;
+  for (int64_t i = 0; i < known->num_amounts; ++i)
+    loop.amounts[i] = amounts[i];
+  loop.tasks = loop.taken = blocks;
+  loop.begin = begin;
+  loop.busyEnd = loop.end = end;
+  loop.onDevice = true;
+  record.loops.push_back(loop);
 }
 
 ProfileScope::ProfileScope(const char *label, const char *layer)

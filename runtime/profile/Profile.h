@@ -46,6 +46,11 @@ void profileLoopEnd();
 /// `end` (profileNow). Each thread only names itself, and ends before the loop does.
 void profileShare(int thread, int64_t begin, int64_t end, int64_t tasks);
 
+/// Records a kernel of a device: `blocks` blocks of it, from `begin` to `end`. `name` is static;
+/// where `work` is null it is all that is known.
+void profileKernel(const char *name, int64_t blocks, const tr_work *work, const int64_t *amounts,
+                   int64_t begin, int64_t end);
+
 /// Names a span of the calling thread that is no parallel loop (reading weights, a call of an entry
 /// point); ends with the object. `label` is a static string. `layer`, if given, is the layer of the
 /// loops inside that name none; it must live until writeProfile.

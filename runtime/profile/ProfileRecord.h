@@ -11,16 +11,17 @@ namespace transformer::runtime {
 
 // Times are nanoseconds since the profile started.
 
-/// A parallel loop, as its caller saw it.
+/// A parallel loop, as its caller saw it, or a kernel of a device, whose tasks are its blocks.
 struct LoopRecord {
   const tr_work *work; // never null
   const char *layer;   // may be null
   int64_t amounts[TR_MAX_AMOUNTS];
   int64_t tasks;
-  int64_t taken;   // of them by the caller
-  int64_t begin;   // of the loop
-  int64_t busyEnd; // of the caller's last task
-  int64_t end;     // of the loop
+  int64_t taken;         // of them by the caller
+  int64_t begin;         // of the loop
+  int64_t busyEnd;       // of the caller's last task
+  int64_t end;           // of the loop
+  bool onDevice = false; // a kernel
 };
 
 /// A worker's tasks of a loop.
@@ -49,7 +50,8 @@ int64_t flopsOf(const LoopRecord &loop);
 /// Bytes of the tensors that a loop reads and writes, each counted once.
 int64_t bytesOf(const LoopRecord &loop);
 
-/// Chrome's trace events. Thread 0's spans are scopes and whole loops, a worker's are its shares.
+/// Chrome's trace events. Thread 0's spans are scopes and whole loops, a worker's are its shares; a
+/// device's kernels are a thread behind these.
 std::string traceText(const ProfileRecord &record);
 
 /// For each label of scope a table of the loops inside, by their label, the largest first.

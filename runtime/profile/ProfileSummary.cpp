@@ -31,7 +31,8 @@ std::vector<Idle> idleTimes(const ProfileRecord &record) {
   std::vector<Idle> idle;
   auto workers = static_cast<int64_t>(record.shares.size());
   for (const LoopRecord &loop : record.loops)
-    idle.push_back({workers * (loop.end - loop.begin), loop.end - loop.busyEnd});
+    idle.push_back(
+        {loop.onDevice ? 0 : workers * (loop.end - loop.begin), loop.end - loop.busyEnd});
   for (const auto &shares : record.shares)
     for (const ShareRecord &share : shares) {
       const LoopRecord &loop = record.loops[share.loop];

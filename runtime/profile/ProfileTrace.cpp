@@ -43,6 +43,15 @@ void addRate(std::string &text, const char *what, const char *unit, int64_t amou
                       double(amount) / double(std::max<int64_t>(loop.end - loop.begin, 1)));
 }
 
+Event eventOfKernel(const LoopRecord &loop) {
+  std::string text =
+      formatted("\"layer\": {}, \"shape\": {}, \"blocks\": {}",
+                jsonText(loop.layer ? loop.layer : ""), jsonText(shapeOf(loop)), loop.tasks);
+  addRate(text, "flops", "gflops_per_second", flopsOf(loop), loop);
+  addRate(text, "bytes", "gb_per_second", bytesOf(loop), loop);
+  return {loop.work->label, text, loop.begin, loop.end};
+}
+
 Event eventOf(const LoopRecord &loop, size_t threads) {
   std::string text = description(loop, 0, loop.taken);
   text += formatted(", \"threads\": {}, \"waited_us\": {:.3f}", threads,
@@ -52,15 +61,15 @@ Event eventOf(const LoopRecord &loop, size_t threads) {
   return {loop.work->label, text, loop.begin, loop.end};
 }
 
-void writeThread(std::string &text, size_t thread, std::vector<Event> events) {
+void writeThread(std::string &text, size_t thread, const std::string &name,
+                 std::vector<Event> events) {
   // Outer spans before inner ones that begin with them.
   std::stable_sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
   text += formatted("{}{{\"ph\": \"M\", \"pid\": 1, \"tid\": {}, \"name\": \"thread_name\", "
                     "\"args\": {{\"name\": \"{}\"}}}}",
-                    thread == 0 ? "" : ",\n", thread,
-                    thread == 0 ? "caller" : formatted("worker {}", thread));
+                    thread == 0 ? "" : ",\n", thread, name);
   for (const Event &event : events) {
     int64_t duration = event.end - event.begin;
     text += formatted(",\n{{\"ph\": \"X\", \"pid\": 1, \"tid\": {}, \"name\": {}, "
@@ -77,9 +86,13 @@ std::string traceText(const ProfileRecord &record) {
   std::vector<Event> events;
   for (const ScopeRecord &scope : record.scopes)
     events.push_back({scope.label, "", scope.begin, scope.end});
+  std::vector<Event> kernels;
   for (const LoopRecord &loop : record.loops)
-    events.push_back(eventOf(loop, record.threads()));
-  writeThread(text, 0, std::move(events));
+    if (loop.onDevice)
+      kernels.push_back(eventOfKernel(loop));
+    else
+      events.push_back(eventOf(loop, record.threads()));
+  writeThread(text, 0, "caller", std::move(events));
   for (size_t thread = 1; thread < record.threads(); ++thread) {
     events.clear();
     for (const ShareRecord &share : record.shares[thread - 1]) {
@@ -87,8 +100,10 @@ std::string traceText(const ProfileRecord &record) {
       events.push_back(
           {loop.work->label, description(loop, thread, share.tasks), share.begin, share.end});
     }
-    writeThread(text, thread, std::move(events));
+    writeThread(text, thread, formatted("worker {}", thread), std::move(events));
   }
+  if (!kernels.empty())
+    writeThread(text, record.threads(), "GPU", std::move(kernels));
   return text + "\n]}\n";
 }
 

@@ -255,12 +255,13 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
     processes->sum(&value, 1);
     value = std::max(value, 1.0f);
   }
-  std::vector<Tensor *> gradients;
+  std::vector<size_t> gradients;
   for (size_t i = 0; i < module.description().states.size(); ++i)
     if (isGradient(i))
-      gradients.push_back(&state.tensor(i));
-  for (Tensor *gradient : gradients)
-    clear(*gradient);
+      gradients.push_back(i);
+  for (size_t gradient : gradients)
+    if (!state.zeroOnDevice(gradient))
+      clear(state.tensor(gradient));
   float tokens = 0;
   forEachOwn([&](int64_t part) {
     TensorMap own = parts.inputs(part);
@@ -274,8 +275,11 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
   processes->sum(&result.loss, 1);
   processes->sum(&tokens, 1);
   result.tokens = int64_t(tokens);
-  for (Tensor *gradient : gradients)
-    processes->sum(gradient->data<float>(), gradient->count());
+  for (size_t gradient : gradients)
+    if (processes->size() > 1) { // from a device and back
+      Tensor &sum = state.tensor(gradient);
+      processes->sum(sum.data<float>(), sum.count());
+    }
   TensorMap numbers;
   addNumbers(module.entry(kApply), numbers, hyperparameters);
   result.gradNorm = number(program.run(kApply, std::move(numbers), &state), "grad_norm");

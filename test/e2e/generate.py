@@ -95,7 +95,7 @@ BAD = {
 
 def main() -> int:
     problems = {"text": text_problem, "lines": lines_problem, "embedded": embedded_problem, "bench": bench_problem}
-    return run(__doc__, "generate_answers.npz", Case, check, BAD, problems)
+    return run(__doc__, "generate_answers.npz", Case, check, BAD, problems, "gpt2-lm")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ BAD = {
 
 
 def main() -> int:
-    return run(__doc__, "generate_from_features_answers.npz", FeaturesCase, check, BAD, {"bench": bench_problem})
+    return run(__doc__, "generate_from_features_answers.npz", FeaturesCase, check, BAD, {"bench": bench_problem}, "whisper-lm")
 
 
 if __name__ == "__main__":

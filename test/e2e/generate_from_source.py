@@ -99,7 +99,7 @@ BAD = {
 
 def main() -> int:
     problems = {"text": text_problem, "bench": bench_problem}
-    return run(__doc__, "generate_from_source_answers.npz", SourceCase, check, BAD, problems)
+    return run(__doc__, "generate_from_source_answers.npz", SourceCase, check, BAD, problems, "bart-lm")
 
 
 if __name__ == "__main__":

@@ -199,8 +199,10 @@ def run(
     check: Callable[[Case, str, Report], None],
     bad: BadInputs,
     problems: dict[str, Callable[[Case], str | None]],
+    thorough: str,
 ) -> int:
-    """Checks the golden cases that the command line names, and bad input and `problems` with the first of them."""
+    """Checks the golden cases that the command line names; where the case `thorough` is among them, bad input and
+    `problems` with it."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("cases", nargs="+", help="golden cases")
@@ -208,11 +210,11 @@ def run(
     options = parser.parse_args()
     answers = Answers(HERE / answers_file, options.live, options.record)
     report = Report()
-    for index, name in enumerate(options.cases):
+    for name in options.cases:
         with tempfile.TemporaryDirectory() as folder:
             case = case_class(name, options.compile, Path(folder), answers)
             check(case, name, report)
-            if index == 0:
+            if name == thorough:
                 check_bad_input(case, name, bad, report)
                 for what, problem in problems.items():
                     report.add(f"{name}, {what}", problem(case))

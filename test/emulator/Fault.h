@@ -28,6 +28,7 @@ enum class Result {
   NotReady = 600,
   IllegalAddress = 700,
   LaunchOutOfResources = 701,
+  LaunchTimeout = 702,
   Assert = 710,
   HardwareStackError = 714,
   IllegalInstruction = 715,

@@ -74,6 +74,9 @@ void enqueue(void *stream, Work work);
 /// Throws if any stream captures: the call would end the capture.
 void refuseWhileCapturing();
 bool capturing(void *stream);
+/// With a copy of its parameters. Throws a Fault when it cannot be launched so.
+Launch checkedLaunch(Function *function, const uint32_t *grid, const uint32_t *block,
+                     uint32_t shared, void **parameters, void **extra);
 void resetContext();
 
 template <typename Body> int inContext(const char *what, Body body) {

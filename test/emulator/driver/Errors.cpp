@@ -27,6 +27,7 @@ constexpr Named names[] = {
      "an illegal memory access was encountered"},
     {Result::LaunchOutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
      "too many resources requested for launch"},
+    {Result::LaunchTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
     {Result::Assert, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
     {Result::HardwareStackError, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error"},
     {Result::IllegalInstruction, "CUDA_ERROR_ILLEGAL_INSTRUCTION",

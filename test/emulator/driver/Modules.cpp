@@ -106,13 +106,7 @@ void checkShape(const Launch &launch) {
 int launchKernel(const char *what, Function *function, const uint32_t *grid, const uint32_t *block,
                  uint32_t shared, void *stream, void **parameters, void **extra) {
   return inContext(what, [&] {
-    Kernel &kernel = kernelOf(function);
-    Launch launch{&kernel,
-                  {grid[0], grid[1], grid[2]},
-                  {block[0], block[1], block[2]},
-                  shared,
-                  parametersOf(kernel, parameters, extra)};
-    checkShape(launch);
+    Launch launch = checkedLaunch(function, grid, block, shared, parameters, extra);
     enqueue(stream, [launch] { execute(launch); });
   });
 }
@@ -131,6 +125,18 @@ struct LaunchConfig {
 };
 
 } // namespace
+
+Launch emulator::checkedLaunch(Function *function, const uint32_t *grid, const uint32_t *block,
+                               uint32_t shared, void **parameters, void **extra) {
+  Kernel &kernel = kernelOf(function);
+  Launch launch{&kernel,
+                {grid[0], grid[1], grid[2]},
+                {block[0], block[1], block[2]},
+                shared,
+                parametersOf(kernel, parameters, extra)};
+  checkShape(launch);
+  return launch;
+}
 
 EMULATED_CUDA cuModuleLoadDataEx(LoadedModule **module, const void *image, unsigned count,
                                  int *names, void **values) {
@@ -200,6 +206,21 @@ EMULATED_CUDA cuFuncGetAttribute(int *value, int which, Function *function) {
             text("attribute %d", which));
     *value = values[which];
   });
+}
+
+// Behind the last parameter there is none: that is how a caller counts them.
+EMULATED_CUDA cuFuncGetParamInfo(Function *function, size_t index, size_t *offset, size_t *size) {
+  bool beyond = false;
+  int code = inContext("cuFuncGetParamInfo", [&] {
+    const auto &parameters = kernelOf(function).parameters;
+    beyond = index >= parameters.size();
+    if (beyond)
+      return;
+    *offset = parameters[index].offset;
+    if (size)
+      *size = parameters[index].size;
+  });
+  return beyond ? int(Result::InvalidValue) : code;
 }
 
 EMULATED_CUDA cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *function,

@@ -1,4 +1,4 @@
-//===- Streams.cpp - streams, events, captured graphs ---------------------===//
+//===- Streams.cpp - streams, events, captures ----------------------------===//
 #include "test/emulator/driver/Driver.h"
 
 namespace emulator {
@@ -199,34 +199,5 @@ EMULATED_CUDA cuStreamEndCapture(void *stream, Graph **graph) {
     require(capturing(stream), Result::InvalidValue, "the stream is not being captured");
     *graph = streamOf(stream).captured.release();
     driver().graphs.insert(*graph);
-  });
-}
-
-EMULATED_CUDA cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, uint64_t) {
-  return inContext("cuGraphInstantiate", [&] {
-    require(driver().graphs.count(graph), Result::InvalidHandle, "no graph");
-    driver().executables.insert(*executable = new Graph(*graph));
-  });
-}
-
-EMULATED_CUDA cuGraphLaunch(Graph *executable, void *stream) {
-  return inContext("cuGraphLaunch", [&] {
-    require(driver().executables.count(executable), Result::InvalidHandle, "no executable graph");
-    for (const Work &work : executable->work)
-      enqueue(stream, work);
-  });
-}
-
-EMULATED_CUDA cuGraphExecDestroy(Graph *executable) {
-  return inContext("cuGraphExecDestroy", [&] {
-    require(driver().executables.erase(executable), Result::InvalidHandle, "no executable graph");
-    delete executable;
-  });
-}
-
-EMULATED_CUDA cuGraphDestroy(Graph *graph) {
-  return inContext("cuGraphDestroy", [&] {
-    require(driver().graphs.erase(graph), Result::InvalidHandle, "no graph");
-    delete graph;
   });
 }

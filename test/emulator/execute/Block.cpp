@@ -78,6 +78,7 @@ void Block::startWarp(Warp &warp) {
   fill(warp, zero, [](int) { return 0; });
   fill(warp, one, [](int) { return 1; });
   warp.live = warp.launched;
+  warp.instructionsBefore = warp.instructions;
   warp.groups.assign(1, {0, warp.launched, Group::Ready});
   warp.clocks = {};
   warp.clocks.of[warp.index] = 1;
@@ -121,18 +122,32 @@ void Block::run(uint64_t number) {
 }
 
 void Block::runWarps() {
+  const uint64_t limit = uint64_t(options().instructions) * 1000000;
   bool alive = true;
   while (alive) {
     bool progress = alive = false;
     for (Warp &warp : warps) {
       running = &warp;
       progress |= warp.live && warp.run();
+      if (warp.instructions - warp.instructionsBefore > limit)
+        endless(warp);
       alive |= warp.live != 0;
     }
     running = nullptr;
     if (alive && !progress)
       stuck();
   }
+}
+
+void Block::endless(const Warp &warp) {
+  for (const Group &group : warp.groups) // the first one that could go on
+    if (group.state == Group::Ready || group.state == Group::Paused) {
+      running->pc = group.pc + 1;
+      throw Fault{Result::LaunchTimeout,
+                  text("no end after %d million instructions of a warp (EMULATED_INSTRUCTIONS)",
+                       options().instructions),
+                  std::countr_zero(group.mask)};
+    }
 }
 
 void Block::stuck() {

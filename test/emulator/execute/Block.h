@@ -45,6 +45,7 @@ private:
   void start();
   void startWarp(Warp &warp);
   void runWarps();
+  void endless(const Warp &warp);
   [[noreturn]] void stuck();
   uint32_t coordinate(uint32_t thread, int dimension) const;
 

@@ -76,6 +76,7 @@ struct Warp {
   int committedProducts;
   const Allocation *lastFound;
   uint64_t instructions, laneInstructions;
+  uint64_t instructionsBefore; ///< this block
 
   template <typename T> T *reg(Place place) const { return reinterpret_cast<T *>(frame + place); }
   /// Of a register or of constants.

@@ -28,6 +28,7 @@ int cuModuleUnload(Handle);
 int cuModuleGetFunction(Handle *, Handle, const char *);
 int cuModuleGetGlobal_v2(CUdeviceptr *, size_t *, Handle, const char *);
 int cuFuncSetAttribute(Handle, int, int);
+int cuFuncGetParamInfo(Handle, size_t, size_t *, size_t *);
 int cuFuncGetAttribute(int *, int, Handle);
 int cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    Handle, void **, void **);
@@ -48,6 +49,9 @@ int cuStreamSynchronize(Handle);
 int cuStreamDestroy_v2(Handle);
 int cuStreamBeginCapture_v2(Handle, int);
 int cuStreamEndCapture(Handle, Handle *);
+int cuGraphCreate(Handle *, unsigned);
+int cuGraphAddKernelNode_v2(Handle *, Handle, const Handle *, size_t, const void *);
+int cuGraphExecKernelNodeSetParams_v2(Handle, Handle, const void *);
 int cuGraphInstantiateWithFlags(Handle *, Handle, uint64_t);
 int cuGraphLaunch(Handle, Handle);
 int cuGraphExecDestroy(Handle);

@@ -113,6 +113,41 @@ TEST_F(DriverApi, GraphsReplayWhatWasCaptured) {
   EXPECT_EQ(cuGraphExecDestroy(executable), success);
 }
 
+TEST_F(DriverApi, GraphsOfNodesWhoseParametersChange) {
+  struct Node { // CUDA_KERNEL_NODE_PARAMS
+    Handle function;
+    unsigned grid[3], block[3], shared;
+    void **parameters, **extra;
+    Handle kernel, context;
+  };
+  uint64_t first = upload<uint32_t>({0}), second = upload<uint32_t>({0});
+  Handle function = increment(), stream = nullptr, graph = nullptr, executable = nullptr;
+  size_t offset = 9, size = 0;
+  EXPECT_EQ(cuFuncGetParamInfo(function, 0, &offset, &size), success);
+  EXPECT_EQ(offset, 0u);
+  EXPECT_EQ(size, 8u);
+  EXPECT_EQ(cuFuncGetParamInfo(function, 1, &offset, &size), invalidValue);
+  auto nodeOf = [&](void **parameters) {
+    return Node{function, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr, nullptr, nullptr};
+  };
+  void *toFirst[] = {&first}, *toSecond[] = {&second};
+  Node one = nodeOf(toFirst), other = nodeOf(toSecond);
+  ASSERT_EQ(cuStreamCreate(&stream, 1), success);
+  ASSERT_EQ(cuGraphCreate(&graph, 0), success);
+  Handle nodes[2] = {};
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[0], graph, nullptr, 0, &one), success);
+  EXPECT_EQ(cuGraphAddKernelNode_v2(&nodes[1], graph, nullptr, 0, &one), invalidValue); // beside
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[1], graph, &nodes[0], 1, &one), success);
+  ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), success);
+  ASSERT_EQ(cuGraphLaunch(executable, stream), success);
+  ASSERT_EQ(cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &other), success);
+  ASSERT_EQ(cuGraphLaunch(executable, stream), success);
+  EXPECT_EQ(cuStreamSynchronize(stream), success);
+  EXPECT_EQ(download<uint32_t>(first, 1)[0], 3u);
+  EXPECT_EQ(download<uint32_t>(second, 1)[0], 1u);
+  EXPECT_EQ(cuGraphExecDestroy(executable), success);
+}
+
 TEST_F(DriverApi, Events) {
   Handle begin = nullptr, end = nullptr;
   ASSERT_EQ(cuEventCreate(&begin, 0), success);

@@ -31,6 +31,18 @@ protected:
   }
 };
 
+TEST_F(Faults, RunsForEver) {
+  environment("EMULATED_INSTRUCTIONS", "1");
+  expect(702, "no end after 1 million instructions of a warp (EMULATED_INSTRUCTIONS)",
+         "again:\nadd.u32 %r1, %r1, 1;\nbra again;",
+         "mov.u32 %r1, 0;\nagain:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 200000;\n"
+         "@%p1 bra again;");
+  // Waits for what nobody writes.
+  expect(702, "kernel k, line ",
+         "again:\nld.global.b32 %r1, [%a0];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra again;",
+         "again:\nld.global.b32 %r1, [%a0+4];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra again;");
+}
+
 TEST_F(Faults, BeyondAnAllocation) {
   expect(illegalAddress, "beyond the end of the allocation of 4096 bytes",
          "ld.global.b32 %r1, [%rd30+3844];", "ld.global.b32 %r1, [%rd30+3840];");

@@ -76,6 +76,7 @@ protected:
            for (int i = 0; i < 2; ++i)
              buffer(a, 1)[i] = 2 * buffer(a, 0)[i];
          }}};
+    fake().parameters = {{"copy", 3}, {"multiply", 5}, {"count", 1}, {"double", 2}};
     TensorMap weights;
     weights["weight"] = floats({2}, {1, 2});
     weights["bias"] = floats({2}, {10, 20});
@@ -151,6 +152,42 @@ TEST_F(DeviceTest, StatesStayUntilSomebodyLooks) {
   EXPECT_EQ(valuesOf<float>(state.tensors().at("calls")), (std::vector<float>{1, 0, 0, 0}));
 }
 
+TEST_F(DeviceTest, CallsThatRepeatAreOneLaunch) {
+  const Names plain = {"copy", "multiply", "count"}, graph = {"graph", "copy", "multiply", "count"};
+  {
+    Program ready = program();
+    State state(module.description(), {{"rows", 1}});
+    auto launches = [&](int64_t tokens, float expected) {
+      fake().launches.clear();
+      Tensor y = std::move(ready.run("forward", inputs(tokens), &state).at("y"));
+      EXPECT_EQ(y.data<float>()[2 * tokens - 1], expected);
+      return fake().launches;
+    };
+    EXPECT_EQ(launches(5, 240), plain);
+    EXPECT_EQ(launches(5, 240), plain);
+    EXPECT_EQ(launches(5, 240), graph);
+    EXPECT_EQ(fake().changes, 0u);
+    EXPECT_EQ(launches(2, 96), graph); // the number of tokens, where outputs lie
+    EXPECT_EQ(fake().changes, 2u);
+    EXPECT_EQ(launches(2, 96), graph);
+    EXPECT_EQ(fake().changes, 2u);
+    fake().changesNodes = false; // then it is launched as before
+    EXPECT_EQ(launches(5, 240), plain);
+    EXPECT_EQ(valuesOf<float>(state.tensors().at("calls")), (std::vector<float>{6, 0}));
+  }
+  EXPECT_EQ(fake().graphs, 0u);
+}
+
+TEST_F(DeviceTest, ZeroesAStateThere) {
+  Program ready = program();
+  State state(module.description(), {{"rows", 1}});
+  EXPECT_FALSE(state.zeroOnDevice(0));
+  ready.run("forward", inputs(1), &state);
+  EXPECT_TRUE(state.zeroOnDevice(0));
+  ready.run("forward", inputs(1), &state);
+  EXPECT_EQ(state.tensor(0).data<float>()[0], 1);
+}
+
 TEST_F(DeviceTest, CopiesInPieces) {
   std::shared_ptr<Device> device = open();
   std::vector<int> numbers(5 << 20), back(numbers.size()); // 20 MiB
@@ -206,6 +243,19 @@ TEST_F(DeviceTest, NamesTheKernelThatFails) {
   expectContains(errorOf([&] { ready.run("forward", inputs(1), &state); }),
                  {"a kernel failed", "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_LAUNCH_BLOCKING=1"});
   EXPECT_EQ(ready.run("forward", inputs(1), &state).at("y").data<float>()[0], 12);
+}
+
+TEST_F(DeviceTest, WaitsForEachKernelWhenAsked) {
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  Program ready = program();
+  unsetenv("CUDA_LAUNCH_BLOCKING");
+  State state(module.description(), {{"rows", 1}});
+  fake().failure = 700;
+  expectContains(errorOf([&] { ready.run("forward", inputs(1), &state); }),
+                 {"kernel copy, ", "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"});
+  for (int i = 0; i < 3; ++i)
+    ready.run("forward", inputs(1), &state);
+  EXPECT_EQ(fake().graphs, 0u);
 }
 
 TEST_F(DeviceTest, SaysWhatThereIsNoMemoryFor) {

@@ -9,6 +9,8 @@
 namespace transformer::runtime {
 namespace {
 
+using Entry = std::pair<const std::string, std::function<void(void **)>>;
+
 FakeDriver &fake() { return FakeDriver::get(); }
 
 char *at(CUdeviceptr address) {
@@ -70,13 +72,88 @@ CUresult findKernel(CUfunction *function, CUmodule, const char *name) {
 
 CUresult launch(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                 unsigned, CUstream, void **arguments, void **) {
-  auto &[name, body] =
-      *reinterpret_cast<std::pair<const std::string, std::function<void(void **)>> *>(function);
+  auto &[name, body] = *reinterpret_cast<Entry *>(function);
   if (name == fake().failingKernel)
     return 701;
   fake().launches.push_back(name);
   body(arguments);
   return CUDA_SUCCESS;
+}
+
+CUresult parameterInfo(CUfunction function, size_t index, size_t *offset, size_t *bytes) {
+  if (index >= size_t(fake().parameters[reinterpret_cast<Entry *>(function)->first]))
+    return 1;
+  *offset = 8 * index;
+  *bytes = 8;
+  return CUDA_SUCCESS;
+}
+
+/// Nodes with copies of their arguments, 8 bytes each.
+struct Graph {
+  struct Node {
+    CUfunction function;
+    std::vector<int64_t> arguments;
+  };
+  std::vector<Node> nodes;
+};
+
+Graph::Node nodeOf(const CudaKernelNode &kernel) {
+  Graph::Node node{kernel.function, {}};
+  auto count = size_t(fake().parameters[reinterpret_cast<Entry *>(kernel.function)->first]);
+  for (size_t i = 0; i < count; ++i)
+    std::memcpy(&node.arguments.emplace_back(), kernel.arguments[i], 8);
+  return node;
+}
+
+Graph &graphOf(void *handle) { return *static_cast<Graph *>(handle); }
+
+CUresult destroyGraph(void *handle) {
+  --fake().graphs;
+  delete &graphOf(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult launchGraph(CUgraphExec executable, CUstream stream) {
+  fake().launches.push_back("graph");
+  for (Graph::Node &node : graphOf(executable).nodes) {
+    std::vector<void *> arguments;
+    for (int64_t &argument : node.arguments)
+      arguments.push_back(&argument);
+    launch(node.function, 1, 1, 1, 1, 1, 1, 0, stream, arguments.data(), nullptr);
+  }
+  return CUDA_SUCCESS;
+}
+
+void addGraphs(CudaDriver &driver) {
+  driver.cuFuncGetParamInfo = parameterInfo;
+  driver.cuGraphCreate = [](CUgraph *graph, unsigned) {
+    ++fake().graphs;
+    return *graph = reinterpret_cast<CUgraph>(new Graph), CUDA_SUCCESS;
+  };
+  driver.cuGraphAddKernelNode = [](CUgraphNode *node, CUgraph graph, const CUgraphNode *,
+                                   size_t dependencies, const CudaKernelNode *kernel) {
+    auto &nodes = graphOf(graph).nodes;
+    if (dependencies != (nodes.empty() ? 0u : 1u))
+      return 1;
+    nodes.push_back(nodeOf(*kernel));
+    *node = reinterpret_cast<CUgraphNode>(nodes.size());
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphInstantiate = [](CUgraphExec *executable, CUgraph graph, unsigned long long) {
+    ++fake().graphs;
+    return *executable = reinterpret_cast<CUgraphExec>(new Graph(graphOf(graph))), CUDA_SUCCESS;
+  };
+  driver.cuGraphExecKernelNodeSetParams = [](CUgraphExec executable, CUgraphNode node,
+                                             const CudaKernelNode *kernel) {
+    ++fake().changes;
+    if (!fake().changesNodes)
+      return 1;
+    graphOf(executable).nodes[reinterpret_cast<uintptr_t>(node) - 1] = nodeOf(*kernel);
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphLaunch = launchGraph;
+  driver.cuGraphDestroy = [](CUgraph graph) { return destroyGraph(graph); };
+  driver.cuGraphExecDestroy = [](CUgraphExec graph) { return destroyGraph(graph); };
 }
 
 CudaDriver makeDriver() {
@@ -134,6 +211,10 @@ CudaDriver makeDriver() {
   driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_SUCCESS; };
   driver.cuEventSynchronize = [](CUevent) { return CUDA_SUCCESS; };
   driver.cuEventDestroy = [](CUevent) { return CUDA_SUCCESS; };
+  driver.cuEventElapsedTime = [](float *milliseconds, CUevent, CUevent) {
+    return *milliseconds = 0, CUDA_SUCCESS;
+  };
+  addGraphs(driver);
   return driver;
 }
 

@@ -26,11 +26,14 @@ struct FakeDriver {
   CUresult failure = CUDA_SUCCESS; // of the next wait
   std::string failingKernel;       // whose launch fails
   std::map<std::string, std::function<void(Arguments)>> kernels;
+  std::map<std::string, int> parameters; // of kernels, 8 bytes each
+  bool changesNodes = true;              // of graphs
 
   std::vector<std::string> launches;    // names of kernels, in order
   std::string image;                    // the first word of what was loaded
   std::map<char *, size_t> allocations; // bytes by place
-  size_t waits = 0, largestCopy = 0;
+  size_t waits = 0, largestCopy = 0, graphs = 0,
+         changes = 0; // graphs that are there, nodes changed
 
   static FakeDriver &get();
   static void reset() { get() = {}; }

@@ -1,0 +1,7 @@
+"""cuDNN, as PyTorch has it."""
+
+from peers.gpu import attention
+
+
+def load(setup):
+    return attention.load(setup, "CUDNN_ATTENTION")

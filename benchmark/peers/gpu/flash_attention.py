@@ -1,0 +1,7 @@
+"""FlashAttention, as PyTorch has it."""
+
+from peers.gpu import attention
+
+
+def load(setup):
+    return attention.load(setup, "FLASH_ATTENTION")
