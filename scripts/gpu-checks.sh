@@ -1,20 +1,33 @@
 # What is checked of programs for an NVIDIA GPU, on an emulated one (scripts/test) or on a real one
 # (scripts/test-gpu). Sourced, not run.
 
-# gpu_checks AMOUNT [OPTION...]: prints a line "PASS: what" or "FAIL: what" a check. AMOUNT is few, usual
-# or all; options are those of cuda_commands.py. TRANSFORMER_TEST_TARGET says what is compiled.
+# in_turn COMMAND...: runs lines of shell.
+in_turn() {
+  local command code=0
+  for command in "$@"; do (eval "$command") || code=1; done
+  return $code
+}
+
+# gpu_checks HOW AMOUNT [OPTION...]: prints a line "PASS: what" or "FAIL: what" a check. HOW is together
+# or in_turn, AMOUNT few, usual or all; options are those of cuda_commands.py. TRANSFORMER_TEST_TARGET
+# says what is compiled.
 gpu_checks() {
-  local amount=$1 code=0 compile=(--compile "$build/bin/transformer-compile") target
+  local how=$1 amount=$2 commands=() target
   read -ra target <<<"$TRANSFORMER_TEST_TARGET"
-  shift
-  check_on_gpu() { PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$root/test/$1" "${compile[@]}" "${@:2}" || code=1; }
+  shift 2
+  check_on_gpu() {
+    local script=$root/test/$1
+    shift
+    commands+=("$(printf '%q ' env PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" "$script" --compile "$build/bin/transformer-compile" "$@")")
+  }
 
   check_on_gpu e2e/cuda_commands.py "$@"
   if [[ $amount = few ]]; then
     check_on_gpu golden/check.py "${target[@]}" bert-model gpt2-lm t5-lm vit-model
     check_on_gpu e2e/steps.py gpt2-lm
     check_on_gpu e2e/generate.py gpt2-lm
-    return $code
+    "$how" "${commands[@]}"
+    return
   fi
   check_on_gpu golden/check.py "${target[@]}"
   check_on_gpu e2e/invariance.py
@@ -28,7 +41,8 @@ gpu_checks() {
     check_on_gpu e2e/generate.py gpt2-lm
     check_on_gpu e2e/generate_from_source.py bart-lm t5-lm
     check_on_gpu e2e/generate_annotated.py annotated-biased
-    return $code
+    "$how" "${commands[@]}"
+    return
   fi
   check_on_gpu golden/first_step.py
   check_on_gpu golden/train.py
@@ -45,5 +59,5 @@ gpu_checks() {
   check_on_gpu e2e/generate_from_source.py bart-lm mbart-lm marian-lm pegasus-lm blenderbot-lm blenderbot-small-lm \
     t5-lm t5-gated
   check_on_gpu e2e/generate_annotated.py annotated-biased annotated-unbiased
-  return $code
+  "$how" "${commands[@]}"
 }
