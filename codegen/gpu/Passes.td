@@ -48,10 +48,13 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
     `scf.parallel` with an index for each thread (`count_tokens`, on which sizes
     depend, by loops of the host), and exp, exp2, tanh, erf and activations on f32,
     log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
-    thread. Fails, naming the op, for one that is left.
+    thread. Where the module has a GPU as its target, attention is a kernel of blocks whose
+    threads have shared memory in common (`memref.alloca` of the workgroup), tiles of
+    their size, and barriers. Fails, naming the op, for one that is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ScalarsToThreads : Pass<"transformer-gpu-scalars-to-threads", "::mlir::ModuleOp"> {
@@ -74,8 +77,10 @@ def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
   let description = [{
     Every outermost `scf.parallel` from 0 by steps of 1 becomes a `gpu.launch` of
     as many threads as it has places, in blocks of one dimension; what is inside
-    runs in the thread, and constants that it reads are there, too. The kernel is named after the function and goes to the
-    module `@kernels`. Fails for a parallel loop of another kind.
+    runs in the thread, and constants that it reads are there, too. A loop with a
+    `memref.alloca` of the workgroup's memory is blocks, whose threads its last
+    dimension counts: what is allocated becomes the launch's dynamic shared memory. The kernel is
+    named after the function and goes to the module `@kernels`. Fails for a parallel loop of another kind.
   }];
   let options = [Option<"threads", "threads", "int64_t", "128", "threads of a block">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
