@@ -98,12 +98,6 @@ public:
   }
 
 private:
-  /// A row of a tile that a thread has a part of; behind the last one it is that again.
-  struct Row {
-    Value query, head, place; // place: among the keys
-    Value from, end;          // the keys that it sees
-    Value isThere;
-  };
   /// What a block has in shared memory.
   struct Shared {
     Value queries, keys, values, weights;
@@ -113,7 +107,7 @@ private:
     SequenceTile place;
     Value kvHead;
     Keys keys;
-    SmallVector<Row> rows; // of the thread
+    SmallVector<QueryRow> rows; // of the thread
   };
 
   SequenceTile onlyToken(Value sequence) {
@@ -121,24 +115,14 @@ private:
     return {sequence, Value(), first, b.sub(b.load(cu, b.add(sequence, 1)), first)};
   }
 
-  Row rowOf(const SequenceTile &place, Value kvHead, const Keys &keys, Value number) {
-    int64_t group = scores.group();
-    Value count = b.mul(place.tokens, group);
-    Row row;
-    row.isThere = b.less(number, count);
-    number = b.min(number, b.sub(count, b.index(1)));
-    Value token = b.div(number, group);
-    row.query = b.add(place.firstRow, token);
-    row.head = b.add(b.mul(kvHead, group), b.rem(number, group));
-    row.place = b.add(token, b.sub(keys.count, place.tokens));
-    std::tie(row.from, row.end) = scores.keysOf(row.place, keys.count);
-    return row;
+  QueryRow rowOf(const Work &work, Value number) {
+    return queryRow(scores, work.place, work.keys.count, work.kvHead, number);
   }
 
   Work workOf(const AttentionTile &tile, const SequenceTile &place, Value kvHead) {
     Work work{place, kvHead, keysOf(place.sequence), {}};
     for (int64_t i = 0; i < tile.shape.rowsOfThread; ++i)
-      work.rows.push_back(rowOf(place, kvHead, work.keys, b.add(place.first, tile.row(i))));
+      work.rows.push_back(rowOf(work, b.add(place.first, tile.row(i))));
     return work;
   }
 
@@ -147,8 +131,8 @@ private:
   std::pair<Value, Value> tilesOfKeys(const TileShape &shape, const Work &work, Value least,
                                       Value most) {
     Value first = work.place.first, last = b.add(first, shape.rows() - 1);
-    Value from = rowOf(work.place, work.kvHead, work.keys, first).from;
-    Value end = b.max(rowOf(work.place, work.kvHead, work.keys, last).end, b.index(0));
+    Value from = rowOf(work, first).from;
+    Value end = b.max(rowOf(work, last).end, b.index(0));
     if (least) {
       from = b.max(from, least);
       end = b.min(end, most);
@@ -163,7 +147,7 @@ private:
     Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns),
                   tile.vectors(shape.columns), tile.weights()};
     tile.copy(shared.queries, b.index(0), shape.rows(), hasFours(q, shape.headDim), [&](Value i) {
-      Row row = rowOf(work.place, work.kvHead, work.keys, b.add(work.place.first, i));
+      QueryRow row = rowOf(work, b.add(work.place.first, i));
       return Vector{{q, {row.query}}, scores.column(row.head)};
     });
     b.ifThen(b.less(firstTile, endTile),
@@ -277,8 +261,9 @@ private:
     int64_t rows = tile.shape.rowsOfThread, tiles = target.attentionSpan / tile.shape.columns;
     auto [from, end] = tilesOfKeys(tile.shape, work, Value(), Value());
     Shared shared = begin(tile, work, from, end);
-    for (const Row &row : work.rows)
-      updateResult(tile, row, [&](Value, int64_t) { return b.scalar(0); }, /*reads=*/false);
+    Values zeros(tile.shape.numbersOfThread(), b.scalar(0));
+    for (const QueryRow &row : work.rows)
+      b.ifThen(row.isThere, [&] { tile.store(zeros, resultOf(row)); });
     Values none(rows, lowest(b));
     none.append(rows, b.scalar(0));
     Value spans = b.div(b.add(end, tiles - 1), tiles);
@@ -293,13 +278,18 @@ private:
             next[i] = joined.highest;
             next[rows + i] = joined.total;
             ArrayRef<Value> sums = sumsOf(tile, ofSpan, i);
-            updateResult(tile, row, [&](Value old, int64_t n) { return joined.sum(b, old, sums[n]); });
+            b.ifThen(row.isThere, [&] {
+              tile.update(resultOf(row),
+                          [&](Value old, int64_t n) { return joined.sum(b, old, sums[n]); });
+            });
           }
           return next;
         });
     for (auto [i, row] : llvm::enumerate(work.rows)) {
       Value highest = done[i], total = done[rows + i];
-      updateResult(tile, row, [&](Value sum, int64_t) { return normalize(b, sum, total); });
+      b.ifThen(row.isThere, [&] {
+        tile.update(resultOf(row), [&](Value sum, int64_t) { return normalize(b, sum, total); });
+      });
       if (!logSumExp)
         continue;
       Value isFirst = b.equal(tile.column(0), b.index(0));
@@ -311,29 +301,8 @@ private:
     }
   }
 
-  /// The thread's numbers of a row of the result: the n-th becomes `next` of it.
-  void updateResult(const AttentionTile &tile, const Row &row,
-                    function_ref<Value(Value old, int64_t n)> next, bool reads = true) {
-    bool fours = hasFours(result, scores.headDim);
-    b.ifThen(row.isThere, [&] {
-      tile.forFours([&](int64_t first, Value column, int64_t count) {
-        column = b.add(scores.column(row.head), column);
-        auto at = [&](int64_t n) { return Values{row.query, b.add(column, n)}; };
-        Values old(count, Value());
-        if (reads && fours)
-          old = loadFour(b, result, at(0));
-        else if (reads)
-          for (int64_t n = 0; n < count; ++n)
-            old[n] = b.load(result, at(n));
-        Values values;
-        for (int64_t n = 0; n < count; ++n)
-          values.push_back(next(old[n], first + n));
-        if (fours)
-          return storeFour(b, values, result, at(0));
-        for (int64_t n = 0; n < count; ++n)
-          b.store(values[n], result, at(n));
-      });
-    });
+  Vector resultOf(const QueryRow &row) {
+    return {{result, {row.query}}, scores.column(row.head)};
   }
 
   void emitSpan(const AttentionTile &tile, const SequenceTile &place, Value kvHead, Value span,
@@ -348,12 +317,7 @@ private:
       Values done = attend(tile, work, shared, from, end, end);
       for (auto [i, row] : llvm::enumerate(work.rows))
         b.ifThen(row.isThere, [&] {
-          ArrayRef<Value> ofRow = sumsOf(tile, done, i);
-          tile.forFours([&](int64_t number, Value column, int64_t count) {
-            for (int64_t n = 0; n < count; ++n)
-              b.store(ofRow[number + n], sums,
-                      {place.sequence, span, b.add(b.add(scores.column(row.head), column), n)});
-          });
+          tile.store(sumsOf(tile, done, i), {{sums, {place.sequence, span}}, scores.column(row.head)});
           b.ifThen(b.equal(tile.column(0), b.index(0)), [&] {
             Value column = b.mul(row.head, 2);
             b.store(done[i], totals, {place.sequence, span, column});

@@ -18,6 +18,18 @@ std::optional<TileShape> chooseTile(const GpuTarget &target, int64_t headDim, in
 bool emitAttentionBlocks(Loops &b, kernel::AttentionOp op, KeysOf keysOf);
 bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
+/// What the backward pass has besides its op's operands.
+struct GradientBuffers {
+  Value deltas;      // [Tq, heads]: products of the result and its gradient
+  Value dbias;       // [Tq, heads * biasColumns]: what a query adds to a bias's gradient, or null
+  int64_t biasColumns;
+  Value dqueryScores, dkeyScores; // or null
+};
+
+/// Backward but for the sum of `dbias`, where there are tiles for it: emitted or not.
+bool emitAttentionGradientBlocks(Loops &b, kernel::AttentionGradientOp op,
+                                 const GradientBuffers &buffers);
+
 } // namespace mlir::transformer::simt
 
 #endif // CODEGEN_GPU_NESTS_ATTENTIONBLOCKS_H

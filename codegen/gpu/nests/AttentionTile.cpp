@@ -139,6 +139,39 @@ void AttentionTile::forFours(function_ref<void(int64_t, Value, int64_t)> body) c
   }
 }
 
+void AttentionTile::put(const Vector &vector, bool reads,
+                        function_ref<Value(Value, int64_t)> next) const {
+  bool fours = hasFours(vector.row.buffer, shape.headDim);
+  forFours([&](int64_t first, Value column, int64_t count) {
+    auto at = [&](int64_t n) {
+      Values place = vector.row.at;
+      place.push_back(b.add(b.add(vector.column, column), n));
+      return place;
+    };
+    Values old(count, Value()), values;
+    if (reads && fours)
+      old = loadFour(b, vector.row.buffer, at(0));
+    else if (reads)
+      for (int64_t n = 0; n < count; ++n)
+        old[n] = b.load(vector.row.buffer, at(n));
+    for (int64_t n = 0; n < count; ++n)
+      values.push_back(next(old[n], first + n));
+    if (fours)
+      return storeFour(b, values, vector.row.buffer, at(0));
+    for (int64_t n = 0; n < count; ++n)
+      b.store(values[n], vector.row.buffer, at(n));
+  });
+}
+
+void AttentionTile::update(const Vector &vector,
+                           function_ref<Value(Value, int64_t)> next) const {
+  put(vector, /*reads=*/true, next);
+}
+
+void AttentionTile::store(ArrayRef<Value> values, const Vector &vector) const {
+  put(vector, /*reads=*/false, [&](Value, int64_t n) { return values[n]; });
+}
+
 bool transformer::simt::hasFours(Value buffer, int64_t headDim) {
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -171,4 +204,20 @@ SequenceTile transformer::simt::findTile(Loops &b, Value number, Value cu, int64
   tile.firstRow = b.load(cu, tile.sequence);
   tile.tokens = b.sub(b.load(cu, b.add(tile.sequence, 1)), tile.firstRow);
   return tile;
+}
+
+QueryRow transformer::simt::queryRow(const AttentionScores &scores, const SequenceTile &sequence,
+                                     Value keys, Value kvHead, Value number) {
+  Loops &b = scores.b;
+  int64_t group = scores.group();
+  Value count = b.mul(sequence.tokens, group);
+  QueryRow row;
+  row.isThere = b.less(number, count);
+  number = b.min(number, b.sub(count, b.index(1)));
+  Value token = b.div(number, group);
+  row.query = b.add(sequence.firstRow, token);
+  row.head = b.add(b.mul(kvHead, group), b.rem(number, group));
+  row.place = b.add(token, b.sub(keys, sequence.tokens));
+  std::tie(row.from, row.end) = scores.keysOf(row.place, keys);
+  return row;
 }

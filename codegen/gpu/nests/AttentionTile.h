@@ -60,19 +60,19 @@ public:
   /// Over a row's columns; `values` has the thread's.
   Value overRow(ArrayRef<Value> values, function_ref<Value(Value, Value)> combine) const;
 
-  /// For each four numbers of a vector that are the thread's, and within it: their first column,
-  /// and how many they are.
+  /// For each four numbers of a vector that are the thread's, and within it: the first's number
+  /// among the thread's, its column, and how many they are.
   void forFours(function_ref<void(int64_t first, Value column, int64_t count)> body) const;
-
-  /// Of a thread's rows, a list of values.
-  static ArrayRef<Value> ofRow(ArrayRef<Value> values, int64_t i, int64_t count) {
-    return values.slice(i * count, count);
-  }
+  /// The thread's numbers of a vector in the device's memory: the n-th becomes `next` of it.
+  void update(const Vector &vector, function_ref<Value(Value old, int64_t n)> next) const;
+  void store(ArrayRef<Value> values, const Vector &vector) const;
 
   Loops &b;
   TileShape shape;
 
 private:
+  void put(const Vector &vector, bool reads, function_ref<Value(Value, int64_t)> next) const;
+
   Value thread, lane, firstRow;
 };
 
@@ -82,14 +82,26 @@ bool hasFours(Value buffer, int64_t headDim);
 /// Where a tile of a sequence's rows is: sequences have tiles of their own, whose number a sum of
 /// lengths bounds.
 struct SequenceTile {
-  Value sequence, first, firstRow; // the first row of the tile, and of its sequence's tokens
-  Value tokens;                    // of the sequence
+  Value sequence;
+  Value first;            // row of the sequence that is the tile's first
+  Value firstRow, tokens; // the sequence's
 };
 
 /// Tiles of `rows` rows for all tokens of `cu`, `group` rows each; at most.
 Value countTiles(Loops &b, Value tokens, Value cu, int64_t group, int64_t rows);
 /// The `number`-th of them; its first row may be behind the sequence's last.
 SequenceTile findTile(Loops &b, Value number, Value cu, int64_t group, int64_t rows);
+
+/// A row of a tile of queries: a query and one of the heads that share its keys.
+struct QueryRow {
+  Value query, head, place; // place: among the keys
+  Value from, end;          // the keys that it sees
+  Value isThere;
+};
+
+/// The `number`-th row of a sequence, one of `keys` keys; behind the last row it is that again.
+QueryRow queryRow(const AttentionScores &scores, const SequenceTile &sequence, Value keys,
+                  Value kvHead, Value number);
 
 } // namespace mlir::transformer::simt
 
