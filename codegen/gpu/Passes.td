@@ -34,8 +34,8 @@ def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
     A `quantize_weight` becomes what is stored of it (bf16; integers of 8 bits with a
     scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
     inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
-    sum that makes floats of that. `quantize_rows` becomes arithmetic. Fails for
-    another op that reads a rounded weight.
+    sum that makes floats of that. `quantize_rows` becomes arithmetic; what it makes bf16
+    is stored so where only products read it. Fails for another op that reads a rounded weight.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
@@ -48,9 +48,11 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
     `scf.parallel` with an index for each thread (`count_tokens`, on which sizes
     depend, by loops of the host), and exp, exp2, tanh, erf and activations on f32,
     log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
-    thread. Where the module has a GPU as its target, attention is a kernel of blocks whose
-    threads have shared memory in common (`memref.alloca` of the workgroup), tiles of
-    their size, and barriers. Fails, naming the op, for one that is left.
+    thread. Where the module has a GPU as its target, attention and matrix products are
+    kernels of blocks whose threads have shared memory in common (`memref.alloca` of the
+    workgroup), tiles of their size, and barriers; products of bf16 are the tensor cores'
+    (`mma.sync`), and of a number of rows that is not known the host chooses between a tile
+    of many and one of few. Fails, naming the op, for one that is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",

@@ -22,9 +22,24 @@ void copyAsync(Loops &b, Value from, ValueRange at, Value to, ValueRange place, 
 /// Until all copies that this thread has begun are there.
 void waitForCopies(Loops &b);
 
+/// Likewise, of numbers of any kind that are 4, 8 or 16 bytes at a multiple of as many, or zeros
+/// unless `isThere`: then nothing is read.
+void copyAsyncIf(Loops &b, Value isThere, Value from, ValueRange at, Value to, ValueRange place,
+                 int64_t numbers);
+/// What this thread has begun to copy since the last call is a group.
+void commitCopies(Loops &b);
+/// Until all groups but the last `pending` are there.
+void waitForGroups(Loops &b, int64_t pending);
+
+/// `count` f32 of a row, at a multiple of as many.
+Values loadVector(Loops &b, Value buffer, ValueRange at, int64_t count);
 /// Four f32 of a row, at a multiple of 16 bytes.
 Values loadFour(Loops &b, Value buffer, ValueRange at);
 void storeFour(Loops &b, ValueRange values, Value buffer, ValueRange at);
+
+/// A number that LLVM does not look through: a short loop of known length it would unroll wholly,
+/// and keep what all turns compute of places in registers, more than there are.
+Value hidden(Loops &b, Value x);
 
 /// The value of the lane whose number differs in the bits of `mask`.
 Value fromLane(Loops &b, Value value, int64_t mask);
