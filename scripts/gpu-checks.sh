@@ -30,6 +30,7 @@ gpu_checks() {
     return
   fi
   check_on_gpu golden/check.py "${target[@]}"
+  check_on_gpu e2e/gpu_products.py
   check_on_gpu e2e/invariance.py
   check_on_gpu golden/train.py gpt2-lm
   check_on_gpu e2e/parts.py
@@ -37,6 +38,7 @@ gpu_checks() {
   check_on_gpu e2e/generate_from_features.py whisper-lm
   if [[ $amount = usual ]]; then
     check_on_gpu e2e/accumulate.py gpt2-lm
+    check_on_gpu golden/first_step.py deberta-conv deberta-masked-lm llama-lm whisper-lm
     check_on_gpu e2e/steps.py gpt2-lm llama-lm bloom-lm t5-lm whisper-lm
     check_on_gpu e2e/generate.py gpt2-lm
     check_on_gpu e2e/generate_from_source.py bart-lm t5-lm

@@ -1,11 +1,14 @@
 //===- EmitKernels.cpp - kernels on buffers to threads --------------------===//
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/Target.h"
 #include "codegen/gpu/nests/Doubles.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/kernels/Dispatch.h"
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace mlir::transformer {
@@ -39,8 +42,9 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       if (isKernel || (linalgOp && simt::isSumOfTerms(linalgOp)))
         ops.push_back(op);
     });
+    const GpuTarget *target = gpuTargetOf(getOperation());
     for (Operation *op : ops) {
-      simt::Loops b(op);
+      simt::Loops b(op, target);
       auto emit = [&](auto typed)
         requires requires { simt::emitKernel(b, typed); }
       { return simt::emitKernel(b, typed); };

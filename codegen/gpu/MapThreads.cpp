@@ -37,6 +37,51 @@ std::string kernelName(StringRef function, size_t number) {
   return name;
 }
 
+/// Memory that the threads of a block share: `memref.alloca` of the workgroup, one after the other
+/// in the launch's dynamic shared memory, which may be more than what is declared.
+struct SharedMemory {
+  explicit SharedMemory(scf::ParallelOp loop) {
+    loop.walk([&](memref::AllocaOp op) {
+      if (isShared(op))
+        bytes = end(op, bytes);
+    });
+  }
+  void place(mlir::gpu::LaunchOp launch) const {
+    SmallVector<memref::AllocaOp> ops;
+    launch.walk([&](memref::AllocaOp op) {
+      if (isShared(op))
+        ops.push_back(op);
+    });
+    if (ops.empty())
+      return;
+    ImplicitLocOpBuilder b(launch.getLoc(), launch);
+    b.setInsertionPointToStart(&launch.getBody().front());
+    auto all = MemRefType::get(ShapedType::kDynamic, b.getI8Type(), MemRefLayoutAttrInterface(),
+                               ops.front().getType().getMemorySpace());
+    Value memory = mlir::gpu::DynamicSharedMemoryOp::create(b, all);
+    int64_t next = 0;
+    for (memref::AllocaOp op : ops) {
+      Value first = arith::ConstantIndexOp::create(b, llvm::alignTo(next, alignment));
+      next = end(op, next);
+      op.replaceAllUsesWith(
+          memref::ViewOp::create(b, op.getType(), memory, first, ValueRange()).getResult());
+      op.erase();
+    }
+  }
+  int64_t bytes = 0;
+
+private:
+  static constexpr int64_t alignment = 16; // of vectors and asynchronous copies
+  static bool isShared(memref::AllocaOp op) {
+    return mlir::gpu::GPUDialect::isWorkgroupMemoryAddressSpace(op.getType().getMemorySpace());
+  }
+  static int64_t end(memref::AllocaOp op, int64_t start) {
+    MemRefType type = op.getType();
+    return llvm::alignTo(start, alignment) +
+           type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+};
+
 struct MapThreadsPass : mlir::transformer::impl::MapThreadsBase<MapThreadsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -70,18 +115,26 @@ private:
   void launch(scf::ParallelOp loop, const std::string &name) {
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
     auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-    Value one = index(1), block = index(threads), total = one;
-    for (Value bound : loop.getUpperBound())
+    SharedMemory shared(loop);
+    bool isBlock = shared.bytes > 0; // the last dimension is its threads
+    ValueRange bounds = isBlock ? loop.getUpperBound().drop_back() : loop.getUpperBound();
+    Value one = index(1), block = isBlock ? loop.getUpperBound().back() : index(threads);
+    Value total = one, bytes;
+    for (Value bound : bounds)
       total = arith::MulIOp::create(b, total, bound);
-    Value blocks = arith::CeilDivUIOp::create(b, total, block);
+    Value blocks = isBlock ? total : arith::CeilDivUIOp::create(b, total, block);
     blocks = arith::MaxUIOp::create(b, blocks, one); // an empty grid is no launch
+    if (isBlock)
+      bytes = arith::ConstantIntOp::create(b, shared.bytes, 32);
     auto launch = mlir::gpu::LaunchOp::create(
-        b, blocks, one, one, block, one, one, Value(), Type(), ValueRange(), TypeRange(),
+        b, blocks, one, one, block, one, one, bytes, Type(), ValueRange(), TypeRange(),
         TypeRange(), Value(), Value(), Value(), FlatSymbolRefAttr::get(b.getContext(), "kernels"),
         FlatSymbolRefAttr::get(b.getContext(), name));
     b.setInsertionPointToStart(&launch.getBody().front());
-    Value first = arith::MulIOp::create(b, launch.getBlockIds().x, block);
-    Value thread = arith::AddIOp::create(b, first, launch.getThreadIds().x);
+    Value thread = launch.getBlockIds().x;
+    if (!isBlock)
+      thread = arith::AddIOp::create(b, arith::MulIOp::create(b, thread, block),
+                                     launch.getThreadIds().x);
     Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, thread, total);
     auto body = scf::IfOp::create(b, inside, /*withElseRegion=*/false);
     mlir::gpu::TerminatorOp::create(b);
@@ -89,16 +142,20 @@ private:
     IRMapping map;
     // What is left for the first dimension is below its bound, which alone is seldom a constant: a
     // division by another is a subroutine.
-    for (int64_t d = loop.getNumLoops() - 1; d > 0; --d) {
+    for (int64_t d = static_cast<int64_t>(bounds.size()) - 1; d > 0; --d) {
       Value bound = loop.getUpperBound()[d];
       map.map(loop.getInductionVars()[d], arith::RemUIOp::create(b, thread, bound).getResult());
       thread = arith::DivUIOp::create(b, thread, bound);
     }
-    map.map(loop.getInductionVars()[0], thread);
+    if (!bounds.empty())
+      map.map(loop.getInductionVars()[0], thread);
+    if (isBlock)
+      map.map(loop.getInductionVars().back(), launch.getThreadIds().x);
     for (Operation &op : loop.getBody()->without_terminator())
       b.clone(op, map);
     loop.erase();
     takeConstants(launch);
+    shared.place(launch);
   }
 };
 

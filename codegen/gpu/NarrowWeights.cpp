@@ -59,6 +59,10 @@ struct Scalars : ImplicitLocOpBuilder {
     Value whole = arith::ExtUIOp::create(*this, getI32Type(), half);
     return ofBits(arith::ShLIOp::create(*this, whole, word(16)));
   }
+  /// The same number; what reads it may take it as bf16.
+  Value widen(Value x) {
+    return x.getType().isBF16() ? arith::ExtFOp::create(*this, getF32Type(), x).getResult() : x;
+  }
   /// Ties to even, into [least, most]; a NaN is 0.
   Value roundInto(Value x, double least, double most) {
     Value rounded = math::RoundEvenOp::create(*this, x);
@@ -99,6 +103,44 @@ Value largest(Scalars &b, Value from, Value end, function_ref<Value(Scalars &, V
   return loop.getResult(0);
 }
 
+/// What a product multiplies: `number` of what it reads.
+struct Factor {
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  std::function<Value(Scalars &b, ValueRange inputs)> number;
+};
+
+/// An operand of `product` as it is, in f32 or bf16.
+Factor operandOf(linalg::MatmulOp product, unsigned i) {
+  return {{product.getInputs()[i]},
+          {product.getMatchingIndexingMap(product.getDpsInputOperand(i))},
+          [](Scalars &b, ValueRange inputs) { return b.widen(inputs[0]); }};
+}
+
+void replaceProduct(linalg::MatmulOp product, const Factor &left, const Factor &right) {
+  ImplicitLocOpBuilder b(product.getLoc(), product);
+  SmallVector<Value> operands(left.operands);
+  SmallVector<AffineMap> maps(left.maps);
+  llvm::append_range(operands, right.operands);
+  llvm::append_range(maps, right.maps);
+  maps.push_back(product.getMatchingIndexingMap(product.getDpsInitOperand(0)));
+  using enum utils::IteratorType;
+  Value out = product.getOutputs()[0];
+  auto sum = linalg::GenericOp::create(
+      b, out.getType(), operands, out, maps, ArrayRef{parallel, parallel, reduction},
+      [&](OpBuilder &inner, Location loc, ValueRange values) {
+        Scalars scalars(loc, inner);
+        ValueRange inputs = values.drop_back();
+        size_t ofLeft = left.operands.size();
+        Value x = left.number(scalars, inputs.take_front(ofLeft));
+        Value term = scalars.mul(x, right.number(scalars, inputs.drop_front(ofLeft)));
+        Value next = arith::AddFOp::create(scalars, values.back(), term);
+        linalg::YieldOp::create(scalars, next);
+      });
+  product.replaceAllUsesWith(sum.getResults());
+  product.erase();
+}
+
 /// A weight that is rounded, as it is stored.
 class NarrowWeight {
 public:
@@ -114,32 +156,20 @@ public:
 
   /// A matrix product by it.
   void multiply(linalg::MatmulOp product) {
-    ImplicitLocOpBuilder b(product.getLoc(), product);
-    AffineExpr t = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
+    AffineExpr n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
     auto map = [&](AffineExpr x, AffineExpr y) {
       return AffineMap::get(3, 0, {x, y}, b.getContext());
     };
     AffineExpr place = k.floorDiv(format == WeightFormat::Int4 ? 2 : 1);
-    SmallVector<AffineMap> maps = {map(t, k), isOutIn ? map(n, place) : map(place, n)};
-    SmallVector<Value> operands = {product.getInputs()[0], numbers};
+    Factor factor = {{numbers}, {isOutIn ? map(n, place) : map(place, n)}, {}};
     if (scales) {
-      operands.push_back(scales);
-      maps.push_back(map(n, k.floorDiv(group)));
+      factor.operands.push_back(scales);
+      factor.maps.push_back(map(n, k.floorDiv(group)));
     }
-    maps.push_back(map(t, n));
-    using enum utils::IteratorType;
-    Value out = product.getOutputs()[0];
-    auto sum = linalg::GenericOp::create(
-        b, out.getType(), operands, out, maps, ArrayRef{parallel, parallel, reduction},
-        [&](OpBuilder &inner, Location loc, ValueRange values) {
-          Scalars scalars(loc, inner);
-          Value scale = scales ? values[2] : Value();
-          Value term = scalars.mul(values[0], number(scalars, values[1], scale));
-          Value next = arith::AddFOp::create(scalars, values.back(), term);
-          linalg::YieldOp::create(scalars, next);
-        });
-    product.replaceAllUsesWith(sum.getResults());
-    product.erase();
+    factor.number = [&](Scalars &scalars, ValueRange inputs) {
+      return number(scalars, inputs[0], scales ? inputs[1] : Value());
+    };
+    replaceProduct(product, operandOf(product, 0), factor);
   }
 
 private:
@@ -226,7 +256,7 @@ private:
   /// What the product multiplies by.
   Value number(Scalars &s, Value stored, Value scale) {
     if (format == WeightFormat::Bf16)
-      return s.fromBf16(stored);
+      return s.widen(stored);
     if (format == WeightFormat::Int8)
       return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), stored), scale);
     Value k = arith::IndexCastOp::create(s, s.getI32Type(), linalg::IndexOp::create(s, 2));
@@ -247,7 +277,8 @@ private:
   Value numbers, scales;          // scales: null for bf16
 };
 
-/// Rows as the bfloat16 that they become, or as what their integers and scales stand for.
+/// Rows as the bfloat16 that they become (as such where only products read them), or as what their
+/// integers and scales stand for.
 void roundRows(QuantizeRowsOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value x = op.getX();
@@ -256,11 +287,14 @@ void roundRows(QuantizeRowsOp op) {
   SmallVector<Value> sizes;
   if (type.isDynamicDim(0))
     sizes.push_back(tensor::DimOp::create(b, x, 0));
+  bool isBf16 = op.getFormat() == WeightFormat::Bf16;
+  bool isStored =
+      isBf16 && llvm::all_of(op->getUsers(), llvm::IsaPred<linalg::MatmulOp, tensor::DimOp>);
   Value rounded = elementwise(
-      b, type.getShape(), sizes, type.getElementType(), x, b.getMultiDimIdentityMap(2),
-      [&](Scalars &s, ValueRange v) -> Value {
-        if (op.getFormat() == WeightFormat::Bf16)
-          return s.fromBf16(s.toBf16(v[0]));
+      b, type.getShape(), sizes, isStored ? b.getBF16Type() : type.getElementType(), x,
+      b.getMultiDimIdentityMap(2), [&](Scalars &s, ValueRange v) -> Value {
+        if (isBf16)
+          return isStored ? s.toBf16(v[0]) : s.fromBf16(s.toBf16(v[0]));
         Value t = linalg::IndexOp::create(s, 0), k = linalg::IndexOp::create(s, 1);
         Value inGroup = arith::RemUIOp::create(s, k, s.index(weightGroup));
         Value from = arith::SubIOp::create(s, k, inGroup);
@@ -298,6 +332,12 @@ struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeig
         weight.multiply(cast<linalg::MatmulOp>(user));
       op.erase();
     }
+    // What is left reads rows of bf16 as if they were f32.
+    getOperation()->walk([](linalg::MatmulOp product) {
+      auto isBf16 = [](Value v) { return getElementTypeOrSelf(v).isBF16(); };
+      if (llvm::any_of(product.getInputs(), isBf16))
+        replaceProduct(product, operandOf(product, 0), operandOf(product, 1));
+    });
   }
 };
 

@@ -34,8 +34,8 @@ def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
     A `quantize_weight` becomes what is stored of it (bf16; integers of 8 bits with a
     scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
     inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
-    sum that makes floats of that. `quantize_rows` becomes arithmetic. Fails for
-    another op that reads a rounded weight.
+    sum that makes floats of that. `quantize_rows` becomes arithmetic; what it makes bf16
+    is stored so where only products read it. Fails for another op that reads a rounded weight.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
@@ -48,10 +48,15 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
     `scf.parallel` with an index for each thread (`count_tokens`, on which sizes
     depend, by loops of the host), and exp, exp2, tanh, erf and activations on f32,
     log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
-    thread. Fails, naming the op, for one that is left.
+    thread. Where the module has a GPU as its target, attention and matrix products are
+    kernels of blocks whose threads have shared memory in common (`memref.alloca` of the
+    workgroup), tiles of their size, and barriers; products of bf16 are the tensor cores'
+    (`mma.sync`), and of a number of rows that is not known the host chooses between a tile
+    of many and one of few. Fails, naming the op, for one that is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ScalarsToThreads : Pass<"transformer-gpu-scalars-to-threads", "::mlir::ModuleOp"> {
@@ -74,8 +79,10 @@ def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
   let description = [{
     Every outermost `scf.parallel` from 0 by steps of 1 becomes a `gpu.launch` of
     as many threads as it has places, in blocks of one dimension; what is inside
-    runs in the thread, and constants that it reads are there, too. The kernel is named after the function and goes to the
-    module `@kernels`. Fails for a parallel loop of another kind.
+    runs in the thread, and constants that it reads are there, too. A loop with a
+    `memref.alloca` of the workgroup's memory is blocks, whose threads its last
+    dimension counts: what is allocated becomes the launch's dynamic shared memory. The kernel is
+    named after the function and goes to the module `@kernels`. Fails for a parallel loop of another kind.
   }];
   let options = [Option<"threads", "threads", "int64_t", "128", "threads of a block">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

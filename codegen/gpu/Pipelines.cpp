@@ -45,6 +45,7 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   module.addPass(memref::createExpandStridedMetadataPass());
   module.addPass(createLowerAffinePass());
   module.addPass(createMathToIntrinsics());
+  module.addPass(createConvertNVGPUToNVVMPass());
   module.addPass(createConvertGpuOpsToNVVMOps());
   module.addPass(createArithToLLVMConversionPass());
   module.addPass(createReconcileUnrealizedCastsPass());

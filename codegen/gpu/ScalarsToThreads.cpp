@@ -81,7 +81,10 @@ public:
 
 private:
   static bool isBoundary(Operation &op) {
-    return isa<scf::ParallelOp, func::CallOp>(op) || op.hasTrait<OpTrait::IsTerminator>() ||
+    auto launches = [&] { // the host chooses between kernels
+      return op.walk([](scf::ParallelOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    };
+    return isa<func::CallOp>(op) || launches() || op.hasTrait<OpTrait::IsTerminator>() ||
            !hasOnlyEffects<MemoryEffects::Read, MemoryEffects::Write, MemoryEffects::Allocate>(op);
   }
 

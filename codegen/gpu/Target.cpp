@@ -1,6 +1,7 @@
 //===- Target.cpp - which GPU code is for ---------------------------------===//
 #include "codegen/Target.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/Target.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -16,18 +17,22 @@ using namespace mlir::transformer;
 
 namespace {
 
+constexpr GpuTarget targets[] = {
+    {"sm_80", "+ptx70", /*sharedMemoryBytes=*/163 * 1024},
+    {"sm_90a", "+ptx80", /*sharedMemoryBytes=*/227 * 1024},
+};
+
 struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTargetPass> {
   using Base::Base;
   void runOnOperation() override {
-    // The oldest PTX that knows the architecture.
-    StringRef features = arch == "sm_80" ? "+ptx70" : arch == "sm_90a" ? "+ptx80" : "";
-    if (features.empty()) {
+    const GpuTarget *target = findGpuTarget(arch);
+    if (!target) {
       getOperation().emitError("--arch " + arch + ": expected sm_80 or sm_90a");
       return signalPassFailure();
     }
-    getOperation()->setAttr(kTargetAttr,
-                            NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
-                                                      "nvptx64-nvidia-cuda", arch, features));
+    getOperation()->setAttr(kTargetAttr, NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
+                                                                   "nvptx64-nvidia-cuda", arch,
+                                                                   target->features));
   }
 };
 
@@ -50,3 +55,14 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
 };
 
 } // namespace
+
+const GpuTarget *mlir::transformer::findGpuTarget(StringRef arch) {
+  const GpuTarget *target =
+      llvm::find_if(targets, [&](const GpuTarget &t) { return t.arch == arch; });
+  return target == std::end(targets) ? nullptr : target;
+}
+
+const GpuTarget *mlir::transformer::gpuTargetOf(ModuleOp module) {
+  auto attribute = module->getAttrOfType<NVVM::NVVMTargetAttr>(kTargetAttr);
+  return attribute ? findGpuTarget(attribute.getChip()) : nullptr;
+}

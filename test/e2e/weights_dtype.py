@@ -45,11 +45,12 @@ SHARES = {"bf16": 0.51, "int8": 0.27, "int4": 0.16, "int8/int8": 0.27, "int4/int
 BOUNDS = dict.fromkeys(quantize.INTEGER_ROWS, 1e-3) | {quantize.BF16_ROWS: 1e-2}
 
 Arrays = dict[str, np.ndarray]
+Layers = tuple[tuple[str, int, int, str], ...]  # names, inputs, outputs, layouts
 
 
-def model_text() -> str:
+def model_text(layers: Layers) -> str:
     parameters, arguments, results, body, values, types = [], [], [], [], [], []
-    for name, k, n, layout in LAYERS:
+    for name, k, n, layout in layers:
         weight = f"tensor<{n}x{k}xf32>" if layout == "out_in" else f"tensor<{k}x{n}xf32>"
         parameters.append(f"transformer.parameter @{name} : {weight}")
         dims = 'transformer.dims = ["rows"]'
@@ -74,19 +75,19 @@ def model_text() -> str:
 class Model:
     """The layers' weights as in a file, and exact products of them; weights are [outputs, inputs] inside."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, layers: Layers = LAYERS, rows: int = max(ROWS)):
         random = np.random.default_rng(3)
-        self.folder, self.source = folder, folder / "model.mlir"
-        self.source.write_text(model_text())
+        self.folder, self.source, self.layers = folder, folder / "model.mlir", layers
+        self.source.write_text(model_text(layers))
         self.weights = {
             name: (random.standard_normal((n, k)) * np.exp2(random.integers(-3, 4, (n, 1)))).astype(np.float32)
-            for name, k, n, _ in LAYERS
+            for name, k, n, _ in layers
         }
-        self.x = {f"x{name}": random.standard_normal((max(ROWS), k)).astype(np.float32) for name, k, *_ in LAYERS}
+        self.x = {f"x{name}": random.standard_normal((rows, k)).astype(np.float32) for name, k, *_ in layers}
         self.plain = self.save("model.safetensors", self.weights)
 
     def save(self, name: str, weights: Arrays) -> Path:
-        layouts = {layer: layout for layer, _, _, layout in LAYERS}
+        layouts = {layer: layout for layer, _, _, layout in self.layers}
         stored = {layer: w if layouts[layer] == "out_in" else w.T for layer, w in weights.items()}
         save_file({layer: np.ascontiguousarray(w) for layer, w in stored.items()}, self.folder / name)
         return self.folder / name

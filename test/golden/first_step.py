@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The first step of compiled training programs beside what gradients.py has recorded: the loss, the norm of all
 gradients, and each gradient, which is what a step of SGD takes from its parameter. Of families and heads whose training
-train.py does not follow for longer. Where this CPU multiplies bfloat16, some with --mixed-precision as well: what it
+train.py does not follow for longer. Where this CPU, or the GPU, multiplies bfloat16, some with --mixed-precision as well: what it
 computes exactly gradients/check_ops.py asks; here that it is the same step, but for the rounding."""
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from gradients import HERE, given_to, run_cases
 from safetensors.numpy import load_file, save_file
-from train import Runs
+from train import TARGET, Runs
 
 sys.path.insert(0, str(HERE.parent))
 import quantize  # noqa: E402
@@ -76,7 +76,7 @@ def main() -> int:
     options = parser.parse_args()
     compiler = options.compile.resolve()
     code = run_cases("first step", options.cases, lambda case: check(compiler, case, FLOAT32))
-    if quantize.multiplies_bfloat16():
+    if quantize.multiplies_bfloat16() or "cuda" in TARGET:
         mixed = [case for case in MIXED if case in options.cases]
         code |= run_cases("first step in bf16", mixed, lambda case: check(compiler, case, BFLOAT16))
     return code

@@ -19,6 +19,8 @@ are written.
 
 import argparse
 import json
+import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,8 @@ from pathlib import Path
 import numpy as np
 from gradients import HERE, Arrays, labels_for, leave_out_padding, loss_of, names_of_files, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
+
+TARGET = shlex.split(os.environ.get("TRANSFORMER_TEST_TARGET", ""))  # as in e2e/harness.py
 
 STEPS, BATCHES, DECAY, CLIP = 100, 4, 0.01, 1.0
 SEEDS, WINDOWS = 5, 4  # of dropout; in which losses are averaged
@@ -172,7 +176,7 @@ class Runs:
     def compile(self, *options: str) -> Path:
         program = self.folder / "-".join(["program", *options])
         mode = ("--mode", "train", "--optimizer", self.optimizer)
-        self.execute(self.compiler, self.case, "-o", program, *mode, *options)
+        self.execute(self.compiler, self.case, "-o", program, *mode, *options, *TARGET)
         return program
 
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:

@@ -1,9 +1,8 @@
 //===- Attention.cpp - a thread a query and head --------------------------===//
-#include "codegen/gpu/nests/AttentionScores.h"
+#include "codegen/gpu/nests/AttentionBlocks.h"
 #include "codegen/gpu/nests/Dropout.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include <functional>
 #include <limits>
 
 using namespace mlir;
@@ -12,16 +11,10 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-/// The keys and values that a sequence's queries see.
-struct Keys {
-  Value count;
-  std::function<std::pair<Place, Place>(Value j)> find; // of one of them
-};
-
 /// An online softmax; the result's own memory holds the weighted values.
 template <typename Op>
 void emitAttention(Loops &b, Op op, Value cuQueries, Value factor,
-                   function_ref<Keys(Value sequence)> keysOf) {
+                   KeysOf keysOf) {
   AttentionScores scores(b, op, factor);
   Value q = op.getQ(), result = op.getOuts()[0], dropoutKey;
   if constexpr (requires { op.getDropoutKey(); })
@@ -79,15 +72,18 @@ int64_t pagePositions(Value cache) { return cast<MemRefType>(cache.getType()).ge
 } // namespace
 
 void transformer::simt::emitKernel(Loops &b, kernel::AttentionOp op) {
-  Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
-  emitAttention(b, op, op.getCuQueries(), factor, [&](Value sequence) {
+  auto keysOf = [&b, op](Value sequence) mutable {
     Value first = b.load(op.getCuKeys(), sequence);
     Value end = b.load(op.getCuKeys(), b.add(sequence, 1));
     return Keys{b.sub(end, first), [&b, op, first](Value j) mutable {
                   Value row = b.add(first, j);
                   return std::pair(Place{op.getK(), {row}}, Place{op.getV(), {row}});
                 }};
-  });
+  };
+  if (emitAttentionBlocks(b, op, keysOf))
+    return;
+  Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
+  emitAttention(b, op, op.getCuQueries(), factor, keysOf);
 }
 
 void transformer::simt::emitKernel(Loops &b, kernel::RelativeScoresOp op) {
@@ -108,14 +104,16 @@ void transformer::simt::emitKernel(Loops &b, kernel::RelativeScoresOp op) {
 void transformer::simt::emitKernel(Loops &b, kernel::PagedAttentionOp op) {
   Value cache = op.getCache();
   int64_t positions = pagePositions(cache);
-  emitAttention(b, op, op.getCu(), op.getScaleFactor(), [&](Value sequence) {
+  auto keysOf = [&b, op, cache, positions](Value sequence) mutable {
     Value count = b.loadIndex(op.getLengths(), sequence);
     return Keys{count, [&b, op, cache, sequence, positions](Value j) mutable {
                   auto [page, place] = pageOf(b, op.getTable(), sequence, j, b.index(positions));
                   return std::pair(Place{cache, {page, place}},
                                    Place{cache, {page, b.add(place, positions)}});
                 }};
-  });
+  };
+  if (!emitAttentionBlocks(b, op, keysOf))
+    emitAttention(b, op, op.getCu(), op.getScaleFactor(), keysOf);
 }
 
 /// A thread a number of the new rows.

@@ -4,7 +4,7 @@
 // anew. What a query adds to the gradient of a bias is a row of its own, summed over all queries.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/gpu/nests/AttentionScores.h"
+#include "codegen/gpu/nests/AttentionBlocks.h"
 #include "codegen/gpu/nests/Dropout.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/gpu/nests/Sums.h"
@@ -37,9 +37,12 @@ public:
     deltas = b.buffer({ShapedType::kDynamic, scores.heads}, b.getF32Type(), queries);
     if (scores.bias)
       dbias = b.buffer({ShapedType::kDynamic, scores.heads * biasColumns}, b.getF32Type(), queries);
-    b.threads({queries, heads}, [&](ValueRange at) { emitQuery(at[0], at[1]); });
-    b.threads({b.dim(k, 0), b.index(scores.kvHeads)},
-              [&](ValueRange at) { emitKey(at[0], at[1]); });
+    if (!emitAttentionGradientBlocks(b, op,
+                                     {deltas, dbias, biasColumns, dqueryScores, dkeyScores})) {
+      b.threads({queries, heads}, [&](ValueRange at) { emitQuery(at[0], at[1]); });
+      b.threads({b.dim(k, 0), b.index(scores.kvHeads)},
+                [&](ValueRange at) { emitKey(at[0], at[1]); });
+    }
     if (scores.bias)
       sumBias(queries);
   }

@@ -51,16 +51,21 @@ Value AttentionScores::of(Value query, Value head, const Place &key, Value dista
     Value x = b.load(q, {query, b.add(column(head), d)});
     return b.mulf(x, key.load(b, b.add(column(kvHead), d)));
   });
+  return ofProduct(product, query, head, key.at.front(), distance);
+}
+
+Value AttentionScores::ofProduct(Value product, Value query, Value head, Value row,
+                                 Value distance) const {
   if (columns) { // what the contents of a query and a key say about their distance
     Value where = relativeColumn(distance), sum = b.scalar(0);
-    auto add = [&](Value scores, Value row, Value of, int64_t count) {
+    auto add = [&](Value scores, Value at, Value of, int64_t count) {
       if (!scores)
         return;
       int64_t positions = rowWidth(scores) / count;
-      sum = b.addf(sum, b.load(scores, {row, b.add(b.mul(of, positions), where)}));
+      sum = b.addf(sum, b.load(scores, {at, b.add(b.mul(of, positions), where)}));
     };
     add(queryScores, query, head, heads);
-    add(keyScores, key.at.front(), kvHead, kvHeads);
+    add(keyScores, row, kvHeadOf(head), kvHeads);
     product = b.addf(product, sum);
   }
   Value score = b.mulf(product, scale());

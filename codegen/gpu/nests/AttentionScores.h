@@ -3,6 +3,7 @@
 #define CODEGEN_GPU_NESTS_ATTENTIONSCORES_H
 
 #include "codegen/gpu/nests/Loops.h"
+#include <functional>
 
 namespace mlir::transformer::simt {
 
@@ -15,6 +16,12 @@ struct Place {
     indices.push_back(column);
     return b.load(buffer, indices);
   }
+};
+
+/// The keys and values that a sequence's queries see.
+struct Keys {
+  Value count;
+  std::function<std::pair<Place, Place>(Value j)> find; // of one of them
 };
 
 /// The scores of an op that attends; forward and backward make the same bits.
@@ -47,6 +54,8 @@ struct AttentionScores {
 
   /// Of a query's row and a key at `distance` from it.
   Value of(Value query, Value head, const Place &key, Value distance) const;
+  /// Likewise, of their product, with what the key's `row` of `key_scores` has.
+  Value ofProduct(Value product, Value query, Value head, Value row, Value distance) const;
   /// Where a bias has what it adds at `distance`, and what a slope is multiplied by there, else
   /// null.
   std::pair<Value, Value> biasPlace(Value distance) const;

@@ -1,6 +1,7 @@
 //===- Kernels.h - the kernels as threads -----------------------*- C++ -*-===//
 //
-// Plain ones: a thread a row or a number, no shared memory, no tensor cores.
+// Plain ones, a thread a row or a number; attention and matrix products by blocks of threads where
+// there is a target for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef CODEGEN_GPU_NESTS_KERNELS_H

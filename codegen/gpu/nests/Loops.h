@@ -2,6 +2,7 @@
 #ifndef CODEGEN_GPU_NESTS_LOOPS_H
 #define CODEGEN_GPU_NESTS_LOOPS_H
 
+#include "codegen/gpu/Target.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -15,7 +16,10 @@ using Values = SmallVector<Value>;
 /// A builder with short names for the scalar loops of a thread.
 class Loops : public ImplicitLocOpBuilder {
 public:
-  explicit Loops(Operation *op) : ImplicitLocOpBuilder(op->getLoc(), op) {}
+  explicit Loops(Operation *op, const GpuTarget *target = nullptr)
+      : ImplicitLocOpBuilder(op->getLoc(), op), target(target) {}
+
+  const GpuTarget *const target; // what blocks are made for; null: threads have nothing in common
 
   Value index(int64_t value) { return arith::ConstantIndexOp::create(*this, value); }
   Value integer(int64_t value) { return arith::ConstantIntOp::create(*this, value, 64); }

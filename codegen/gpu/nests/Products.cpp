@@ -1,43 +1,11 @@
-//===- Products.cpp - matrix products, a thread a number ------------------===//
+//===- Products.cpp - matrix products, by blocks or a thread a number ------===//
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/ProductBlocks.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::simt;
-
-namespace {
-
-/// An expression of indices, which are not negative.
-Value emitIndex(Loops &b, AffineExpr expression, ValueRange dims) {
-  if (auto dim = dyn_cast<AffineDimExpr>(expression))
-    return dims[dim.getPosition()];
-  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
-    return b.index(constant.getValue());
-  auto binary = cast<AffineBinaryOpExpr>(expression);
-  Value x = emitIndex(b, binary.getLHS(), dims), y = emitIndex(b, binary.getRHS(), dims);
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return b.add(x, y);
-  case AffineExprKind::Mul:
-    return b.mul(x, y);
-  case AffineExprKind::FloorDiv:
-    return b.div(x, y);
-  default:
-    return b.rem(x, y);
-  }
-}
-
-/// The addition to what the op writes to, which is all that its body does with that; null if there
-/// is none.
-arith::AddFOp additionOf(linalg::LinalgOp op) {
-  Block *body = op.getBlock();
-  BlockArgument sum = body->getArguments().back();
-  auto add = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  return add && sum.hasOneUse() && *sum.user_begin() == add ? add : arith::AddFOp();
-}
-
-} // namespace
 
 bool transformer::simt::isSumOfTerms(linalg::LinalgOp op) {
   return op.getNumReductionLoops() == 1 && op.getNumDpsInits() == 1 && additionOf(op) &&
@@ -46,6 +14,9 @@ bool transformer::simt::isSumOfTerms(linalg::LinalgOp op) {
 
 /// Adds terms along the one loop that is not parallel to what is there.
 void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
+  if (b.target)
+    if (std::optional<Product> product = matchProduct(op))
+      return emitProductBlocks(b, *product);
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
   unsigned reduction = reductions.front();

@@ -1,0 +1,50 @@
+//===- Target.h - what a GPU has, and what was chosen for it ----*- C++ -*-===//
+#ifndef CODEGEN_GPU_TARGET_H
+#define CODEGEN_GPU_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+namespace mlir::transformer {
+
+/// What a block computes of a matrix product.
+struct ProductTile {
+  int64_t rows, columns;             // of the result
+  int64_t depth;                     // of the sum, in shared memory at once
+  int64_t stages;                    // of shared memory: all but one are on their way
+  int64_t rowsOfPart, columnsOfPart; // a thread's; with tensor cores a warp's
+  int64_t parts() const { return rows / rowsOfPart * (columns / columnsOfPart); }
+};
+
+/// A GPU's numbers; tiles follow from them.
+struct GpuTarget {
+  llvm::StringRef arch;
+  llvm::StringRef features;  // the oldest PTX that knows it
+  int64_t sharedMemoryBytes; // of a block, at most
+
+  /// Attention. A warp has four times `rowsOfThread` rows of a tile.
+  int64_t attentionWarps = 4;
+  int64_t attentionRowsOfThread =
+      4;                         // fewer where they need more registers or memory than there are
+  int64_t attentionKeys = 32;    // of a tile, a multiple of 32
+  int64_t attentionNumbers = 64; // that a thread may sum at once in a tile's rows
+  /// Keys whose softmax is made alone before it is joined with that of those before them: what a
+  /// block takes of a sequence that has one new token.
+  int64_t attentionSpan = 256;
+
+  /// Matrix products: of many rows, and of at most as many as the second tile has.
+  ProductTile product = {128, 128, 16, 3, 8, 8};
+  ProductTile productOfFew = {16, 64, 32, 4, 2, 4};
+  ProductTile tensorProduct = {128, 128, 32, 3, 64, 32};
+  ProductTile tensorProductOfFew = {16, 64, 64, 4, 16, 16};
+};
+
+/// Null: no such architecture.
+const GpuTarget *findGpuTarget(llvm::StringRef arch);
+/// The one that the module's code is for; null: it is for none.
+const GpuTarget *gpuTargetOf(ModuleOp module);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_GPU_TARGET_H

@@ -1,0 +1,403 @@
+//===- AttentionGradientBlocks.cpp - backward of attention by blocks ------===//
+//
+// A block has some rows, of queries for dq and of keys for dk and dv, and goes through the other
+// side tile by tile: it makes the probabilities anew, then the gradients of the scores, which weight
+// what is added up in registers. Nobody else adds to its rows, so nothing is atomic, and a row's sum
+// has the order of its sequence. The next tile is on its way meanwhile, where there is memory for two.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/gpu/nests/AttentionBlocks.h"
+#include "codegen/gpu/nests/Blocks.h"
+#include "codegen/gpu/nests/Dropout.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+/// A tile and how many of the other side's are in memory at once.
+struct Plan {
+  TileShape shape;
+  int64_t slots;
+};
+
+std::optional<Plan> choosePlan(const GpuTarget &target, int64_t headDim, int64_t sums) {
+  for (int64_t slots : {2, 1})
+    if (std::optional<TileShape> shape = chooseTile(target, headDim, /*rowVectors=*/2,
+                                                    /*columnVectors=*/2 * slots, /*weights=*/sums,
+                                                    sums))
+      return Plan{*shape, slots};
+  return std::nullopt;
+}
+
+class GradientBlocks {
+public:
+  GradientBlocks(Loops &b, kernel::AttentionGradientOp op, const GradientBuffers &buffers)
+      : b(b), op(op), buffers(buffers), scores(b, op, op.getScaleFactor()) {}
+
+  void emitDeltas() {
+    Value y = op.getResult(), dy = op.getDresult();
+    b.threads({b.dim(y, 0), b.index(scores.heads)}, [&](ValueRange at) {
+      Value sum = b.sum(scores.headDim, [&](Value d) {
+        Values place = {at[0], b.add(scores.column(at[1]), d)};
+        return b.mulf(b.load(dy, place), b.load(y, place));
+      });
+      b.store(sum, buffers.deltas, at);
+    });
+  }
+
+  void emitQueries(const Plan &plan) {
+    const TileShape &shape = plan.shape;
+    int64_t group = scores.group();
+    Value cu = op.getCuQueries(), tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
+    blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
+      Work work{findTile(b, at[0], cu, group, shape.rows()), {}, at[1]};
+      work.keys = sequenceIn(op.getCuKeys(), work.queries.sequence);
+      b.ifThen(b.less(work.queries.first, b.mul(work.queries.tokens, group)),
+               [&] { emitQueryTile(AttentionTile(b, shape, thread), plan.slots, thread, work); });
+    });
+  }
+
+  void emitKeys(const Plan &plan) {
+    const TileShape &shape = plan.shape;
+    Value cu = op.getCuKeys(), tiles = countTiles(b, b.dim(op.getK(), 0), cu, 1, shape.rows());
+    blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
+      Work work{{}, findTile(b, at[0], cu, 1, shape.rows()), at[1]};
+      work.queries = sequenceIn(op.getCuQueries(), work.keys.sequence);
+      b.ifThen(b.less(work.keys.first, work.keys.tokens),
+               [&] { emitKeyTile(AttentionTile(b, shape, thread), plan.slots, thread, work); });
+    });
+  }
+
+private:
+  /// A sequence's queries and keys; the side that the block has rows of is a tile.
+  struct Work {
+    SequenceTile queries, keys;
+    Value kvHead;
+  };
+
+  SequenceTile sequenceIn(Value cu, Value sequence) {
+    Value first = b.load(cu, sequence);
+    return {sequence, b.index(0), first, b.sub(b.load(cu, b.add(sequence, 1)), first)};
+  }
+
+  QueryRow rowOf(const Work &work, Value number) {
+    return queryRow(scores, work.queries, work.keys.tokens, work.kvHead, number);
+  }
+
+  /// Behind a sequence's last key it is that again.
+  Value keyOf(const Work &work, Value number) {
+    return b.add(work.keys.firstRow, b.min(number, b.sub(work.keys.tokens, b.index(1))));
+  }
+
+  /// Vectors of either side, on their way from two buffers.
+  void copyQueries(const AttentionTile &tile, const Work &work, Value q, Value dresult, Value place,
+                   Value first, int64_t count) {
+    for (auto [to, from] : {std::pair(q, Value(op.getQ())), std::pair(dresult, Value(op.getDresult()))})
+      tile.copy(to, place, count, hasFours(from, scores.headDim), [&, from = from](Value i) {
+        QueryRow row = rowOf(work, b.add(first, i));
+        return Vector{{from, {row.query}}, scores.column(row.head)};
+      });
+  }
+  void copyKeys(const AttentionTile &tile, const Work &work, Value k, Value v, Value place,
+                Value first, int64_t count) {
+    for (auto [to, from] : {std::pair(k, Value(op.getK())), std::pair(v, Value(op.getV()))})
+      tile.copy(to, place, count, hasFours(from, scores.headDim), [&, from = from](Value i) {
+        return Vector{{from, {keyOf(work, b.add(first, i))}}, scores.column(work.kvHead)};
+      });
+  }
+
+  /// Goes through tiles `[from, end)` of the other side: `copy` begins to copy one to a place,
+  /// `turn` has it there.
+  Values through(int64_t slots, int64_t columns, Value from, Value end, ValueRange values,
+                 function_ref<void(Value place, Value number)> copy,
+                 function_ref<Values(Value place, Value number, ValueRange)> turn) {
+    auto placeOf = [&](Value number) { return b.mul(b.rem(number, slots), columns); };
+    if (slots > 1)
+      b.ifThen(b.less(from, end), [&] { copy(placeOf(from), from); });
+    return b.loop(from, end, values, [&](Value number, ValueRange before) {
+      if (slots == 1) {
+        barrier(b); // the one before is read
+        copy(placeOf(number), number);
+      }
+      waitForCopies(b);
+      barrier(b);
+      Value following = b.add(number, 1);
+      if (slots > 1)
+        b.ifThen(b.less(following, end), [&] { copy(placeOf(following), following); });
+      return turn(placeOf(number), number, before);
+    });
+  }
+
+  /// Of a row of queries: what its scores' probabilities and gradients follow from.
+  struct Saved {
+    Value sum, delta;
+  };
+  Saved savedOf(const QueryRow &row) {
+    Values at = {row.query, row.head};
+    return {b.load(op.getLogSumExp(), at), b.load(buffers.deltas, at)};
+  }
+
+  /// What a value is weighted by, and the gradient of a score, by the products of query and key and
+  /// of the result's gradient and the value. `factor` is dropout's, or null.
+  std::pair<Value, Value> gradientOf(const Work &work, const QueryRow &row, const Saved &saved,
+                                     Value key, Value isThere, Value product, Value dweight,
+                                     Value factor) {
+    Value distance = b.sub(key, row.place);
+    Value rowOfKey = scores.keyScores ? keyOf(work, key) : Value();
+    Value score = scores.ofProduct(product, row.query, row.head, rowOfKey, distance);
+    Value seen = b.both(b.less(key, row.end), b.compare(arith::CmpIPredicate::sge, key, row.from));
+    seen = isThere ? b.both(seen, isThere) : seen;
+    Value p = math::ExpOp::create(b, b.subf(score, saved.sum)), none = b.scalar(0);
+    p = b.select(seen, p, none);
+    Value kept = factor ? b.mulf(p, factor) : p;
+    dweight = factor ? b.mulf(dweight, factor) : dweight;
+    return {kept, b.select(seen, b.mulf(p, b.subf(dweight, saved.delta)), none)};
+  }
+
+  DropoutFactors dropout(const QueryRow &row) {
+    double rate = scores.options.getDropout().convertToDouble();
+    return {b, op.getDropoutKey(), rate, b.add(row.head, 1)};
+  }
+
+  void emitQueryTile(const AttentionTile &tile, int64_t slots, Value thread, const Work &work) {
+    const TileShape &shape = tile.shape;
+    int64_t rows = shape.rowsOfThread, columns = shape.columnsOfThread();
+    Value q = tile.vectors(shape.rows()), dresult = tile.vectors(shape.rows());
+    Value k = tile.vectors(slots * shape.columns), v = tile.vectors(slots * shape.columns);
+    Value weights = tile.weights();
+    copyQueries(tile, work, q, dresult, b.index(0), work.queries.first, shape.rows());
+    SmallVector<QueryRow> own;
+    SmallVector<Saved> saved;
+    for (int64_t i = 0; i < rows; ++i) {
+      own.push_back(rowOf(work, b.add(work.queries.first, tile.row(i))));
+      saved.push_back(savedOf(own.back()));
+    }
+    Value last = b.add(work.queries.first, shape.rows() - 1);
+    Value from = b.div(rowOf(work, work.queries.first).from, shape.columns);
+    Value end = b.max(rowOf(work, last).end, b.index(0));
+    end = b.div(b.add(end, shape.columns - 1), shape.columns);
+    withOwnRow(tile, thread, work, [&](const QueryRow &row) { clearTables(row); });
+    Values none(rows * shape.numbersOfThread() + (isSlope() ? rows : 0), b.scalar(0));
+    Values sums = through(
+        slots, shape.columns, from, end, none,
+        [&](Value place, Value number) {
+          copyKeys(tile, work, k, v, place, b.mul(number, shape.columns), shape.columns);
+        },
+        [&](Value place, Value number, ValueRange before) {
+          Values products = tile.products(q, k, place), dweights = tile.products(dresult, v, place);
+          Value first = b.mul(number, shape.columns);
+          Values gradients, lengths(before.take_back(isSlope() ? rows : 0));
+          for (auto [i, row] : llvm::enumerate(own)) {
+            Values factors;
+            for (int64_t j = 0; op.getDropoutKey() && j < columns; j += 4)
+              llvm::append_range(factors, dropout(row).draw(row.query,
+                                                            b.add(b.mul(number, columns / 4), j / 4),
+                                                            tile.column(0)));
+            for (int64_t j = 0; j < columns; ++j) {
+              int64_t at = static_cast<int64_t>(i) * columns + j;
+              Value key = b.add(first, tile.column(j));
+              Value ds = gradientOf(work, row, saved[i], key, Value(), products[at], dweights[at],
+                                    factors.empty() ? Value() : factors[j])
+                             .second;
+              gradients.push_back(ds);
+              if (isSlope()) {
+                Value length = scores.biasPlace(b.sub(key, row.place)).second;
+                lengths[i] = math::FmaOp::create(b, ds, length, lengths[i]);
+              }
+            }
+          }
+          tile.putWeights(gradients, weights);
+          barrier(b);
+          withOwnRow(tile, thread, work,
+                     [&](const QueryRow &row) { addToTables(tile, thread, row, weights, first); });
+          Values next = tile.addWeighted(before.drop_back(lengths.size()), weights, k, place);
+          next.append(lengths);
+          return next;
+        });
+    for (auto [i, row] : llvm::enumerate(own)) {
+      Values ofRow(ArrayRef(sums).slice(i * shape.numbersOfThread(), shape.numbersOfThread()));
+      for (Value &sum : ofRow)
+        sum = b.mulf(sum, scores.scale());
+      Value length;
+      if (isSlope())
+        length = tile.overRow(sums[sums.size() - rows + i],
+                              [&](Value x, Value y) { return b.addf(x, y); });
+      b.ifThen(row.isThere, [&, row = row] {
+        tile.store(ofRow, {{op.getOuts()[0], {row.query}}, scores.column(row.head)});
+        if (length)
+          b.ifThen(b.equal(tile.column(0), b.index(0)),
+                   [&] { b.store(length, buffers.dbias, {row.query, row.head}); });
+      });
+    }
+  }
+
+  /// Whether what distances add is a number a head, times their length.
+  bool isSlope() const {
+    return scores.bias && cast<MemRefType>(scores.bias.getType()).getRank() == 1;
+  }
+
+  /// Tables by distance, of which many places of a row add to one number, have a thread a row.
+  void withOwnRow(const AttentionTile &tile, Value thread, const Work &work,
+                  function_ref<void(const QueryRow &)> body) {
+    if (!buffers.dqueryScores && (!buffers.dbias || isSlope()))
+      return;
+    b.ifThen(b.less(thread, b.index(tile.shape.rows())), [&] {
+      QueryRow row = rowOf(work, b.add(work.queries.first, thread));
+      b.ifThen(row.isThere, [&] { body(row); });
+    });
+  }
+
+  void clear(Value buffer, Value row, Value first, int64_t count) {
+    b.forEach(b.index(0), b.index(count),
+              [&](Value i) { b.store(b.scalar(0), buffer, {row, b.add(first, i)}); });
+  }
+  void addTo(Value buffer, Value row, Value column, Value term) {
+    Values at = {row, column};
+    b.store(b.addf(b.load(buffer, at), term), buffer, at);
+  }
+  /// The first column of a head's numbers in rows of `heads` heads.
+  Value firstColumn(Value buffer, Value head, int64_t heads) {
+    return b.mul(head, rowWidth(buffer) / heads);
+  }
+
+  void clearTables(const QueryRow &row) {
+    for (Value table : {buffers.dqueryScores, isSlope() ? Value() : buffers.dbias})
+      if (table)
+        clear(table, row.query, firstColumn(table, row.head, scores.heads),
+              rowWidth(table) / scores.heads);
+  }
+
+  void addToTables(const AttentionTile &tile, Value thread, const QueryRow &row, Value gradients,
+                   Value first) {
+    b.forEach(b.index(0), b.index(tile.shape.columns), [&](Value i) {
+      Value distance = b.sub(b.add(first, i), row.place), ds = b.load(gradients, {thread, i});
+      auto add = [&](Value table, Value column, Value term) {
+        addTo(table, row.query, b.add(firstColumn(table, row.head, scores.heads), column), term);
+      };
+      if (buffers.dqueryScores)
+        add(buffers.dqueryScores, scores.relativeColumn(distance), b.mulf(ds, scores.scale()));
+      if (buffers.dbias && !isSlope())
+        add(buffers.dbias, scores.biasPlace(distance).first, ds);
+    });
+  }
+
+  void emitKeyTile(const AttentionTile &tile, int64_t slots, Value thread, const Work &work) {
+    const TileShape &shape = tile.shape;
+    int64_t rows = shape.rowsOfThread, columns = shape.columnsOfThread(), group = scores.group();
+    Value k = tile.vectors(shape.rows()), v = tile.vectors(shape.rows());
+    Value q = tile.vectors(slots * shape.columns), dresult = tile.vectors(slots * shape.columns);
+    Value weights = tile.weights(), gradients = tile.weights();
+    copyKeys(tile, work, k, v, b.index(0), work.keys.first, shape.rows());
+    // Of the places of queries among the keys, those that see a key of the tile.
+    Value shift = b.sub(work.keys.tokens, work.queries.tokens);
+    Value behind = b.add(shift, work.queries.tokens);
+    Value last = b.min(b.add(work.keys.first, shape.rows()), work.keys.tokens);
+    Value from = b.sub(scores.queriesOf(work.keys.first, shift, behind).first, shift);
+    Value end = scores.queriesOf(b.sub(last, b.index(1)), shift, behind).second;
+    end = b.max(b.mul(b.sub(end, shift), group), b.index(0));
+    from = b.div(b.mul(from, group), shape.columns);
+    end = b.div(b.add(end, shape.columns - 1), shape.columns);
+    withOwnKey(tile, thread, work, [&](Value key) {
+      clear(buffers.dkeyScores, key, keyScoresColumn(work), keyScoresWidth());
+    });
+    int64_t numbers = rows * shape.numbersOfThread();
+    Values sums = through(
+        slots, shape.columns, from, end, Values(2 * numbers, b.scalar(0)),
+        [&](Value place, Value number) {
+          copyQueries(tile, work, q, dresult, place, b.mul(number, shape.columns), shape.columns);
+        },
+        [&](Value place, Value number, ValueRange before) {
+          Values products = tile.products(k, q, place), dweights = tile.products(v, dresult, place);
+          Value first = b.mul(number, shape.columns);
+          Values kept(rows * columns, Value()), ds = kept;
+          for (int64_t j = 0; j < columns; ++j) {
+            QueryRow row = rowOf(work, b.add(first, tile.column(j)));
+            Saved saved = savedOf(row);
+            for (int64_t i = 0; i < rows; ++i) {
+              int64_t at = i * columns + j;
+              Value key = b.add(work.keys.first, tile.row(i));
+              Value factor = op.getDropoutKey() ? dropout(row).of(row.query, key) : Value();
+              std::tie(kept[at], ds[at]) = gradientOf(work, row, saved, key, row.isThere,
+                                                      products[at], dweights[at], factor);
+            }
+          }
+          tile.putWeights(kept, weights);
+          tile.putWeights(ds, gradients);
+          barrier(b);
+          withOwnKey(tile, thread, work, [&](Value key) {
+            addToKeyScores(tile, thread, work, key, gradients, first);
+          });
+          Values next = tile.addWeighted(before.take_front(numbers), gradients, q, place);
+          next.append(tile.addWeighted(before.drop_front(numbers), weights, dresult, place));
+          return next;
+        });
+    for (int64_t i = 0; i < rows; ++i) {
+      Value number = b.add(work.keys.first, tile.row(i)), column = scores.column(work.kvHead);
+      auto ofRow = [&](int64_t skipped) {
+        return Values(ArrayRef(sums).slice(skipped + i * shape.numbersOfThread(),
+                                           shape.numbersOfThread()));
+      };
+      Values dk = ofRow(0), dv = ofRow(numbers);
+      for (Value &sum : dk)
+        sum = b.mulf(sum, scores.scale());
+      b.ifThen(b.less(number, work.keys.tokens), [&] {
+        Value key = b.add(work.keys.firstRow, number);
+        tile.store(dk, {{op.getOuts()[1], {key}}, column});
+        tile.store(dv, {{op.getOuts()[2], {key}}, column});
+      });
+    }
+  }
+
+  int64_t keyScoresWidth() { return rowWidth(buffers.dkeyScores) / scores.kvHeads; }
+  Value keyScoresColumn(const Work &work) {
+    return firstColumn(buffers.dkeyScores, work.kvHead, scores.kvHeads);
+  }
+
+  void withOwnKey(const AttentionTile &tile, Value thread, const Work &work,
+                  function_ref<void(Value key)> body) {
+    if (!buffers.dkeyScores)
+      return;
+    Value number = b.add(work.keys.first, thread);
+    Value isThere = b.both(b.less(thread, b.index(tile.shape.rows())),
+                           b.less(number, work.keys.tokens));
+    b.ifThen(isThere, [&] { body(b.add(work.keys.firstRow, number)); });
+  }
+
+  void addToKeyScores(const AttentionTile &tile, Value thread, const Work &work, Value key,
+                      Value gradients, Value first) {
+    Value number = b.sub(key, work.keys.firstRow);
+    b.forEach(b.index(0), b.index(tile.shape.columns), [&](Value i) {
+      QueryRow row = rowOf(work, b.add(first, i));
+      Value column = scores.relativeColumn(b.sub(number, row.place));
+      Value ds = b.load(gradients, {thread, i});
+      addTo(buffers.dkeyScores, key, b.add(keyScoresColumn(work), column),
+            b.mulf(ds, scores.scale()));
+    });
+  }
+
+  Loops &b;
+  kernel::AttentionGradientOp op;
+  const GradientBuffers &buffers;
+  AttentionScores scores;
+};
+
+} // namespace
+
+bool transformer::simt::emitAttentionGradientBlocks(Loops &b, kernel::AttentionGradientOp op,
+                                                    const GradientBuffers &buffers) {
+  if (!b.target)
+    return false;
+  int64_t headDim = rowWidth(op.getQ()) / int64_t(op.getNumHeads());
+  std::optional<Plan> ofQueries = choosePlan(*b.target, headDim, /*sums=*/1);
+  std::optional<Plan> ofKeys = choosePlan(*b.target, headDim, /*sums=*/2);
+  if (!ofQueries || !ofKeys)
+    return false;
+  GradientBlocks nest(b, op, buffers);
+  nest.emitDeltas();
+  nest.emitQueries(*ofQueries);
+  nest.emitKeys(*ofKeys);
+  return true;
+}

@@ -1,0 +1,223 @@
+//===- AttentionTile.cpp - a block's tile of rows and columns -------------===//
+#include "codegen/gpu/nests/AttentionTile.h"
+#include "codegen/gpu/nests/Blocks.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+Value fma(Loops &b, Value x, Value y, Value sum) { return math::FmaOp::create(b, x, y, sum); }
+
+} // namespace
+
+AttentionTile::AttentionTile(Loops &b, TileShape shape, Value thread)
+    : b(b), shape(shape), thread(thread) {
+  constexpr int64_t lanes = TileShape::lanes, rows = TileShape::rowsAtOnce;
+  lane = b.rem(thread, lanes);
+  Value inWarp = b.rem(b.div(thread, lanes), rows), warp = b.div(thread, lanes * rows);
+  firstRow = b.add(b.mul(warp, shape.rowsOfWarp()), inWarp);
+}
+
+// Neighbouring rows are in different banks.
+Value AttentionTile::row(int64_t i) const { return b.add(firstRow, i * TileShape::rowsAtOnce); }
+
+Value AttentionTile::column(int64_t i) const { return b.add(lane, i * TileShape::lanes); }
+
+Value AttentionTile::vectors(int64_t count) const {
+  Value buffer = sharedMemory(b, {count, shape.stride()}, b.getF32Type());
+  int64_t behind = shape.stride() - 4 - shape.headDim;
+  if (behind) {
+    int64_t zeros = count * behind, steps = llvm::divideCeil(zeros, shape.threads());
+    b.forEach(b.index(0), b.index(steps), [&](Value step) {
+      Value i = b.add(b.mul(step, shape.threads()), thread);
+      b.ifThen(b.less(i, b.index(zeros)), [&] {
+        b.store(b.scalar(0), buffer,
+                {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
+      });
+    });
+  }
+  return buffer;
+}
+
+Value AttentionTile::weights() const {
+  return sharedMemory(b, {shape.rows(), shape.columns + 4}, b.getF32Type());
+}
+
+void AttentionTile::copy(Value to, Value first, int64_t count, bool fours,
+                         function_ref<Vector(Value)> from) const {
+  int64_t width = fours ? 4 : 1, parts = shape.headDim / width, all = count * parts;
+  int64_t steps = llvm::divideCeil(all, shape.threads());
+  b.forEach(b.index(0), b.index(steps), [&](Value step) {
+    Value part = b.add(b.mul(step, shape.threads()), thread);
+    auto copyPart = [&] {
+      Value i = b.div(part, parts), column = b.mul(b.rem(part, parts), width);
+      Vector vector = from(i);
+      Values at = vector.row.at;
+      at.push_back(b.add(vector.column, column));
+      copyAsync(b, vector.row.buffer, at, to, Values{b.add(first, i), column}, width);
+    };
+    if (all % shape.threads())
+      b.ifThen(b.less(part, b.index(all)), copyPart);
+    else
+      copyPart();
+  });
+}
+
+Values AttentionTile::products(Value left, Value right, Value first) const {
+  int64_t rows = shape.rowsOfThread, columns = shape.columnsOfThread();
+  Values zeros(rows * columns, b.scalar(0));
+  return b.loop(b.index(0), b.index(llvm::divideCeil(shape.headDim, 4)), zeros,
+                [&](Value step, ValueRange sums) {
+                  Value d = b.mul(step, 4);
+                  SmallVector<Values> x, y;
+                  for (int64_t i = 0; i < rows; ++i)
+                    x.push_back(loadFour(b, left, {row(i), d}));
+                  for (int64_t i = 0; i < columns; ++i)
+                    y.push_back(loadFour(b, right, {b.add(first, column(i)), d}));
+                  Values next(sums);
+                  for (int64_t e = 0; e < 4; ++e)
+                    for (int64_t i = 0; i < rows; ++i)
+                      for (int64_t j = 0; j < columns; ++j)
+                        next[i * columns + j] = fma(b, x[i][e], y[j][e], next[i * columns + j]);
+                  return next;
+                });
+}
+
+Values AttentionTile::addWeighted(ValueRange sums, Value weights, Value right, Value first) const {
+  int64_t rows = shape.rowsOfThread, numbers = shape.numbersOfThread();
+  return b.loop(b.index(0), b.index(shape.columns / 4), sums, [&](Value step, ValueRange before) {
+    Value column = b.mul(step, 4);
+    SmallVector<Values> weight;
+    for (int64_t i = 0; i < rows; ++i)
+      weight.push_back(loadFour(b, weights, {row(i), column}));
+    Values next(before);
+    for (int64_t e = 0; e < 4; ++e) {
+      Value vector = b.add(b.add(first, column), e);
+      for (int64_t v = 0; v < shape.foursOfThread(); ++v) {
+        Value d = b.add(b.mul(lane, 4), v * 4 * TileShape::lanes);
+        Values x = loadFour(b, right, {vector, d});
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t n = 0; n < 4; ++n) {
+            Value &sum = next[i * numbers + 4 * v + n];
+            sum = fma(b, weight[i][e], x[n], sum);
+          }
+      }
+    }
+    return next;
+  });
+}
+
+void AttentionTile::putWeights(ValueRange values, Value weights) const {
+  for (int64_t i = 0; i < shape.rowsOfThread; ++i)
+    for (int64_t j = 0; j < shape.columnsOfThread(); ++j)
+      b.store(values[i * shape.columnsOfThread() + j], weights, {row(i), column(j)});
+}
+
+Value AttentionTile::overRow(ArrayRef<Value> values,
+                             function_ref<Value(Value, Value)> combine) const {
+  Value result = values.front();
+  for (Value value : values.drop_front())
+    result = combine(result, value);
+  return overLanes(b, result, TileShape::lanes, combine);
+}
+
+void AttentionTile::forFours(function_ref<void(int64_t, Value, int64_t)> body) const {
+  for (int64_t v = 0; v < shape.foursOfThread(); ++v) {
+    Value column = b.add(b.mul(lane, 4), v * 4 * TileShape::lanes);
+    int64_t end = (v + 1) * 4 * TileShape::lanes, rest = shape.headDim % 4;
+    if (end <= shape.headDim) {
+      body(4 * v, column, 4);
+      continue;
+    }
+    int64_t whole = shape.headDim - rest;
+    b.ifThen(b.less(column, b.index(whole)), [&] { body(4 * v, column, 4); });
+    if (rest)
+      b.ifThen(b.equal(column, b.index(whole)), [&] { body(4 * v, column, rest); });
+  }
+}
+
+void AttentionTile::put(const Vector &vector, bool reads,
+                        function_ref<Value(Value, int64_t)> next) const {
+  bool fours = hasFours(vector.row.buffer, shape.headDim);
+  forFours([&](int64_t first, Value column, int64_t count) {
+    auto at = [&](int64_t n) {
+      Values place = vector.row.at;
+      place.push_back(b.add(b.add(vector.column, column), n));
+      return place;
+    };
+    Values old(count, Value()), values;
+    if (reads && fours)
+      old = loadFour(b, vector.row.buffer, at(0));
+    else if (reads)
+      for (int64_t n = 0; n < count; ++n)
+        old[n] = b.load(vector.row.buffer, at(n));
+    for (int64_t n = 0; n < count; ++n)
+      values.push_back(next(old[n], first + n));
+    if (fours)
+      return storeFour(b, values, vector.row.buffer, at(0));
+    for (int64_t n = 0; n < count; ++n)
+      b.store(values[n], vector.row.buffer, at(n));
+  });
+}
+
+void AttentionTile::update(const Vector &vector,
+                           function_ref<Value(Value, int64_t)> next) const {
+  put(vector, /*reads=*/true, next);
+}
+
+void AttentionTile::store(ArrayRef<Value> values, const Vector &vector) const {
+  put(vector, /*reads=*/false, [&](Value, int64_t n) { return values[n]; });
+}
+
+bool transformer::simt::hasFours(Value buffer, int64_t headDim) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(cast<MemRefType>(buffer.getType()).getStridesAndOffset(strides, offset)))
+    return false;
+  auto isMultiple = [](int64_t v) { return !ShapedType::isDynamic(v) && v % 4 == 0; };
+  return headDim % 4 == 0 && isMultiple(offset) && strides.back() == 1 &&
+         llvm::all_of(ArrayRef(strides).drop_back(), isMultiple);
+}
+
+Value transformer::simt::countTiles(Loops &b, Value tokens, Value cu, int64_t group, int64_t rows) {
+  Value sequences = b.sub(b.dim(cu, 0), b.index(1));
+  return b.add(b.div(b.mul(tokens, group), rows), sequences);
+}
+
+/// A sequence's tiles begin at the number of whole tiles before its first row and one more for each
+/// sequence before it: those are enough, and nothing but that row must be known.
+SequenceTile transformer::simt::findTile(Loops &b, Value number, Value cu, int64_t group,
+                                         int64_t rows) {
+  Value none = b.index(0), last = b.sub(b.dim(cu, 0), b.index(2));
+  auto firstTile = [&](Value sequence) {
+    return b.add(b.div(b.mul(b.load(cu, sequence), group), rows), sequence);
+  };
+  SequenceTile tile;
+  tile.sequence = b.loop(none, last, none, [&](Value i, ValueRange before) {
+    Value begun = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
+    return Values{b.add(before[0], arith::IndexCastUIOp::create(b, b.getIndexType(), begun))};
+  })[0];
+  tile.first = b.mul(b.sub(number, firstTile(tile.sequence)), rows);
+  tile.firstRow = b.load(cu, tile.sequence);
+  tile.tokens = b.sub(b.load(cu, b.add(tile.sequence, 1)), tile.firstRow);
+  return tile;
+}
+
+QueryRow transformer::simt::queryRow(const AttentionScores &scores, const SequenceTile &sequence,
+                                     Value keys, Value kvHead, Value number) {
+  Loops &b = scores.b;
+  int64_t group = scores.group();
+  Value count = b.mul(sequence.tokens, group);
+  QueryRow row;
+  row.isThere = b.less(number, count);
+  number = b.min(number, b.sub(count, b.index(1)));
+  Value token = b.div(number, group);
+  row.query = b.add(sequence.firstRow, token);
+  row.head = b.add(b.mul(kvHead, group), b.rem(number, group));
+  row.place = b.add(token, b.sub(keys, sequence.tokens));
+  std::tie(row.from, row.end) = scores.keysOf(row.place, keys);
+  return row;
+}

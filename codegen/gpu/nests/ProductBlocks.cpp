@@ -1,0 +1,164 @@
+//===- ProductBlocks.cpp - matrix products by blocks of threads -----------===//
+#include "codegen/gpu/nests/ProductBlocks.h"
+#include "codegen/gpu/nests/Blocks.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+constexpr int64_t warpSize = 32;
+
+/// f32, a part of the tile in each thread's registers.
+class ThreadProduct : public TileProduct {
+public:
+  ThreadProduct(Loops &b, const ProductTile &tile, Value thread, const ProductTileOperand &left,
+                const ProductTileOperand &right)
+      : b(b), tile(tile), left(left), right(right) {
+    int64_t across = tile.columns / tile.columnsOfPart;
+    down = b.div(thread, across);
+    along = b.rem(thread, across);
+  }
+
+  int64_t numSums() const override { return tile.rowsOfPart * tile.columnsOfPart; }
+
+  Values add(ValueRange sums, Value stage) const override {
+    constexpr int64_t atOnce = 4; // numbers of the depth: a load of what lies along it
+    return b.loop(b.index(0), b.index(tile.depth / atOnce), sums, [&](Value i, ValueRange before) {
+      Value first = b.mul(i, atOnce);
+      auto x = load(left, down, tile.rowsOfPart, stage, first, atOnce);
+      auto y = load(right, along, tile.columnsOfPart, stage, first, atOnce);
+      Values next(before);
+      for (int64_t e = 0; e < atOnce; ++e)
+        for (int64_t r = 0; r < tile.rowsOfPart; ++r)
+          for (int64_t c = 0; c < tile.columnsOfPart; ++c) {
+            Value &sum = next[r * tile.columnsOfPart + c];
+            sum = math::FmaOp::create(b, x[e][r], y[e][c], sum);
+          }
+      return next;
+    });
+  }
+
+  void forEachPlace(function_ref<void(int64_t, Value, Value)> body) const override {
+    for (int64_t r = 0; r < tile.rowsOfPart; ++r)
+      for (int64_t c = 0; c < tile.columnsOfPart; ++c)
+        body(r * tile.columnsOfPart + c, rowOf(left, down, tile.rowsOfPart, r),
+             rowOf(right, along, tile.columnsOfPart, c));
+  }
+
+private:
+  /// Neighbouring rows are of neighbouring threads; what lies along the rows is loaded by vectors.
+  static int64_t vectorOf(const ProductTileOperand &operand, int64_t ofPart) {
+    return operand.isAlongDepth() ? 1 : std::min<int64_t>(ofPart, 4);
+  }
+  Value rowOf(const ProductTileOperand &operand, Value part, int64_t ofPart, int64_t i) const {
+    int64_t vector = vectorOf(operand, ofPart), parts = operand.rows / ofPart;
+    return b.add(b.mul(part, vector), i / vector * vector * parts + i % vector);
+  }
+
+  /// A part's rows, for each of `count` from `first` on.
+  SmallVector<Values> load(const ProductTileOperand &operand, Value part, int64_t ofPart,
+                           Value stage, Value first, int64_t count) const {
+    SmallVector<Values> numbers(count, Values(ofPart));
+    int64_t vector = vectorOf(operand, ofPart);
+    auto loadAt = [&](int64_t i, int64_t e, int64_t size) {
+      Values place = operand.placeOf(stage, rowOf(operand, part, ofPart, i), b.add(first, e));
+      return loadVector(b, operand.memory(), place, size);
+    };
+    for (int64_t i = 0; i < ofPart; i += vector) {
+      if (operand.isAlongDepth()) {
+        for (auto [e, value] : llvm::enumerate(loadAt(i, 0, count)))
+          numbers[e][i] = value;
+        continue;
+      }
+      for (int64_t e = 0; e < count; ++e)
+        llvm::copy(loadAt(i, e, vector), numbers[e].begin() + i);
+    }
+    return numbers;
+  }
+
+  Loops &b;
+  ProductTile tile;
+  const ProductTileOperand &left, &right;
+  Value down, along; // the part's place in the tile
+};
+
+class ProductKernel {
+public:
+  ProductKernel(Loops &b, const Product &product, const ProductTile &tile)
+      : b(b), product(product), tile(tile), bf16(product.isBf16()),
+        rows(sizeOf(b, product.result, 0)), columns(sizeOf(b, product.result, 1)) {
+    depth = product.left.sizeOf(b, product.depth);
+    if (!depth)
+      depth = product.right.sizeOf(b, product.depth);
+  }
+
+  void emit() {
+    auto tiles = [&](Value count, int64_t size) { return b.div(b.add(count, size - 1), size); };
+    int64_t threads = tile.parts() * (bf16 ? warpSize : 1);
+    Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
+    blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
+      Value steps = hidden(b, tiles(depth, tile.depth));
+      firstRow = b.mul(at[0], tile.rows);
+      firstColumn = b.mul(at[1], tile.columns);
+      ProductTileOperand left(b, product.left, tile, tile.rows, bf16);
+      ProductTileOperand right(b, product.right, tile, tile.columns, bf16);
+      left.place(firstRow, rows, depth);
+      right.place(firstColumn, columns, depth);
+      std::unique_ptr<TileProduct> threadsPart =
+          bf16 ? tensorCoreProduct(b, tile, thread, left, right)
+               : std::make_unique<ThreadProduct>(b, tile, thread, left, right);
+      auto copy = [&](Value number) {
+        b.ifThen(b.less(number, steps), [&] {
+          Value stage = b.rem(number, tile.stages);
+          for (ProductTileOperand *operand : {&left, &right})
+            operand->copy(stage, number, {thread, threads});
+        });
+        commitCopies(b); // an empty group, too: they are counted
+      };
+      for (int64_t stage = 0; stage < tile.stages - 1; ++stage)
+        copy(b.index(stage));
+      Values zeros(threadsPart->numSums(), b.scalar(0));
+      Values sums = b.loop(b.index(0), steps, zeros, [&](Value step, ValueRange before) {
+        waitForGroups(b, tile.stages - 2);
+        barrier(b); // all have what was copied, and have read what is copied over next
+        copy(b.add(step, tile.stages - 1));
+        return threadsPart->add(before, b.rem(step, tile.stages));
+      });
+      threadsPart->forEachPlace(
+          [&](int64_t i, Value row, Value column) { put(sums[i], row, column); });
+    });
+  }
+
+private:
+  void put(Value sum, Value row, Value column) {
+    Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
+    Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
+    b.ifThen(isThere,
+             [&] { b.store(b.addf(b.load(product.result, at), sum), product.result, at); });
+  }
+
+  Loops &b;
+  const Product &product;
+  const ProductTile &tile;
+  bool bf16;
+  Value rows, columns, depth, firstRow, firstColumn;
+};
+
+} // namespace
+
+void transformer::simt::emitProductBlocks(Loops &b, const Product &product) {
+  const GpuTarget &target = *b.target;
+  bool bf16 = product.isBf16();
+  const ProductTile &many = bf16 ? target.tensorProduct : target.product;
+  const ProductTile &few = bf16 ? target.tensorProductOfFew : target.productOfFew;
+  auto emit = [&](const ProductTile &tile) { ProductKernel(b, product, tile).emit(); };
+  int64_t rows = cast<MemRefType>(product.result.getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(rows))
+    return emit(rows <= few.rows ? few : many);
+  Value count = b.dim(product.result, 0), isMany = b.less(b.index(few.rows), count);
+  b.ifThen(isMany, [&] { emit(many); });
+  b.ifThen(b.less(count, b.index(few.rows + 1)), [&] { emit(few); });
+}

@@ -1,0 +1,33 @@
+//===- ProductBlocks.h - matrix products by blocks of threads ---*- C++ -*-===//
+#ifndef CODEGEN_GPU_NESTS_PRODUCTBLOCKS_H
+#define CODEGEN_GPU_NESTS_PRODUCTBLOCKS_H
+
+#include "codegen/gpu/nests/ProductTiles.h"
+
+namespace mlir::transformer::simt {
+
+/// Emits kernels of blocks for the builder's target. A number of the result is one sum, along the
+/// depth from its start, whichever tile it is in.
+void emitProductBlocks(Loops &b, const Product &product);
+
+/// How a block's threads multiply what is in shared memory.
+class TileProduct {
+public:
+  virtual ~TileProduct() = default;
+  /// How many f32 a thread sums.
+  virtual int64_t numSums() const = 0;
+  /// Adds the products of a stage to `sums`.
+  virtual Values add(ValueRange sums, Value stage) const = 0;
+  /// Where in the tile each of them is.
+  virtual void
+  forEachPlace(function_ref<void(int64_t sum, Value row, Value column)> body) const = 0;
+};
+
+/// bf16, by warps on tensor cores.
+std::unique_ptr<TileProduct> tensorCoreProduct(Loops &b, const ProductTile &tile, Value thread,
+                                               const ProductTileOperand &left,
+                                               const ProductTileOperand &right);
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_PRODUCTBLOCKS_H

@@ -1,0 +1,73 @@
+//===- ProductOperands.h - what a matrix product multiplies -----*- C++ -*-===//
+#ifndef CODEGEN_GPU_NESTS_PRODUCTOPERANDS_H
+#define CODEGEN_GPU_NESTS_PRODUCTOPERANDS_H
+
+#include "codegen/gpu/nests/Loops.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::transformer::simt {
+
+/// An expression of indices, which are not negative.
+Value emitIndex(Loops &b, AffineExpr expression, ValueRange dims);
+
+/// A dimension of a buffer, a constant where it is static.
+Value sizeOf(Loops &b, Value buffer, unsigned d);
+/// Whether a loop's `count` is known to be a multiple of `tile`.
+bool isWhole(Value count, int64_t tile);
+
+/// The addition to what the op writes to, which is all that its body does with that; null if there
+/// is none.
+arith::AddFOp additionOf(linalg::LinalgOp op);
+
+/// One factor of the terms: a matrix of `row` (the result's row, or its column) and `depth` (the
+/// term's place in the sum), in memory or computed of what is there.
+class ProductOperand {
+public:
+  ProductOperand(linalg::LinalgOp op, Value factor);
+
+  /// Whether it is a matrix of the loops `row` and `depth`.
+  bool isMatrixOf(unsigned row, unsigned depth);
+
+  /// What is in memory is the factor, or a bf16 of the same value.
+  bool isInMemory() const { return stored; }
+  bool isBf16() const;
+  /// Whether neighbours in memory are neighbours in the sum.
+  bool isAlongDepth() const;
+  /// How many neighbours, at most `most`, lie at a multiple of as many; 1: any number.
+  int64_t alignedNumbers(int64_t most) const;
+  /// Of a number in memory.
+  Value buffer() const { return stored->get(); }
+  Values placeOf(Loops &b, Value row, Value depth) const;
+  /// The factor, as f32.
+  Value number(Loops &b, Value row, Value depth) const;
+  /// The size of the loop, as far as the factor's inputs tell; null: not at all.
+  Value sizeOf(Loops &b, unsigned loop) const;
+
+private:
+  Values dimsOf(Value row, Value depth) const;
+
+  mutable linalg::LinalgOp op; // whose methods are not const
+  Value factor;
+  llvm::SetVector<Operation *> slice; // of the body
+  SmallVector<OpOperand *> inputs;    // that the slice reads
+  OpOperand *stored = nullptr;
+  unsigned row = 0, depth = 0;
+};
+
+/// result[row, column] += the sum over depth of left[row, depth] right[column, depth].
+struct Product {
+  ProductOperand left, right;
+  Value result;
+  unsigned depth; // the loop
+
+  /// Whether the tensor cores multiply what is in memory.
+  bool isBf16() const { return left.isBf16() && right.isBf16(); }
+};
+
+/// Nothing: `op` is another sum of terms.
+std::optional<Product> matchProduct(linalg::LinalgOp op);
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_PRODUCTOPERANDS_H

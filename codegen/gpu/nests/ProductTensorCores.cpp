@@ -1,0 +1,117 @@
+//===- ProductTensorCores.cpp - tiles of bf16 by mma.sync -----------------===//
+#include "codegen/gpu/nests/ProductBlocks.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+constexpr int64_t warpSize = 32;
+/// Of an mma.sync; 8 by 8 is what `ldmatrix` loads, four at once.
+constexpr int64_t mmaRows = 16, mmaColumns = 8, mmaDepth = 16, matrix = 8;
+constexpr int64_t sumsOfMma = 4; // of a thread
+
+class TensorCoreProduct : public TileProduct {
+public:
+  TensorCoreProduct(Loops &b, const ProductTile &tile, Value thread, const ProductTileOperand &left,
+                    const ProductTileOperand &right)
+      : b(b), tile(tile), left(left), right(right) {
+    int64_t across = tile.columns / tile.columnsOfPart;
+    Value warp = b.div(thread, warpSize);
+    lane = b.rem(thread, warpSize);
+    firstRow = b.mul(b.div(warp, across), tile.rowsOfPart);
+    firstColumn = b.mul(b.rem(warp, across), tile.columnsOfPart);
+  }
+
+  int64_t numSums() const override {
+    return tile.rowsOfPart / mmaRows * (tile.columnsOfPart / mmaColumns) * sumsOfMma;
+  }
+
+  Values add(ValueRange sums, Value stage) const override {
+    Values next(sums);
+    for (int64_t first = 0; first < tile.depth; first += mmaDepth) {
+      SmallVector<Values> x, y;
+      for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
+        x.push_back(load(left, stage, b.add(firstRow, i), first, /*byRows=*/true));
+      for (int64_t i = 0; i < tile.columnsOfPart; i += 2 * mmaColumns) {
+        Values two = load(right, stage, b.add(firstColumn, i), first, /*byRows=*/false);
+        y.push_back(Values(ArrayRef(two).take_front(2)));
+        y.push_back(Values(ArrayRef(two).drop_front(2)));
+      }
+      auto sum = next.begin();
+      for (const Values &rows : x)
+        for (const Values &columns : y) {
+          multiply(rows, columns, MutableArrayRef(sum, sumsOfMma));
+          sum += sumsOfMma;
+        }
+    }
+    return next;
+  }
+
+  /// A thread has two neighbours of a row, and of the one 8 further down.
+  void forEachPlace(function_ref<void(int64_t, Value, Value)> body) const override {
+    Value row = b.add(firstRow, b.div(lane, 4));
+    Value column = b.add(firstColumn, b.mul(b.rem(lane, 4), 2));
+    int64_t sum = 0;
+    for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
+      for (int64_t j = 0; j < tile.columnsOfPart; j += mmaColumns)
+        for (int64_t e = 0; e < sumsOfMma; ++e)
+          body(sum++, b.add(row, i + e / 2 * matrix), b.add(column, j + e % 2));
+  }
+
+private:
+  /// Four matrices as registers: 16 rows from `row` on and 16 of the depth. A's second one has the
+  /// next rows, B's the next of the depth. A lane tells where a line of one is.
+  Values load(const ProductTileOperand &operand, Value stage, Value row, int64_t first,
+              bool byRows) const {
+    Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
+    Value odd = b.mul(b.rem(number, 2), matrix), second = b.mul(b.div(number, 2), matrix);
+    Value rows = b.add(row, byRows ? odd : second);
+    Value depth = b.add(byRows ? second : odd, first);
+    bool along = operand.isAlongDepth();
+    (along ? rows : depth) = b.add(along ? rows : depth, line);
+    auto type = VectorType::get({4, 2}, b.getBF16Type());
+    Value all =
+        nvgpu::LdMatrixOp::create(b, type, operand.memory(), operand.placeOf(stage, rows, depth),
+                                  /*transpose=*/!along, /*numTiles=*/4);
+    Values registers;
+    for (int64_t i = 0; i < 4; ++i) {
+      Value two = vector::ExtractOp::create(b, all, i);
+      auto word = VectorType::get(1, b.getI32Type());
+      registers.push_back(
+          vector::ExtractOp::create(b, vector::BitCastOp::create(b, word, two), int64_t(0)));
+    }
+    return registers;
+  }
+
+  void multiply(ValueRange x, ValueRange y, MutableArrayRef<Value> sums) const {
+    Type f32 = b.getF32Type();
+    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+    using NVVM::MMALayout, NVVM::MMATypes;
+    Value next = NVVM::MmaOp::create(b, type, x, y, ValueRange(ArrayRef<Value>(sums)),
+                                     ArrayRef<int64_t>{mmaRows, mmaColumns, mmaDepth}, std::nullopt,
+                                     std::nullopt, std::array{MMATypes::bf16, MMATypes::bf16},
+                                     std::array{MMALayout::row, MMALayout::col});
+    for (auto [i, sum] : llvm::enumerate(sums))
+      sum = LLVM::ExtractValueOp::create(b, next, static_cast<int64_t>(i));
+  }
+
+  Loops &b;
+  ProductTile tile;
+  const ProductTileOperand &left, &right;
+  Value lane, firstRow, firstColumn;
+};
+
+} // namespace
+
+std::unique_ptr<TileProduct> transformer::simt::tensorCoreProduct(Loops &b, const ProductTile &tile,
+                                                                  Value thread,
+                                                                  const ProductTileOperand &left,
+                                                                  const ProductTileOperand &right) {
+  return std::make_unique<TensorCoreProduct>(b, tile, thread, left, right);
+}

@@ -1,0 +1,52 @@
+//===- ProductTiles.h - a product's operands in shared memory ---*- C++ -*-===//
+#ifndef CODEGEN_GPU_NESTS_PRODUCTTILES_H
+#define CODEGEN_GPU_NESTS_PRODUCTTILES_H
+
+#include "codegen/gpu/nests/ProductOperands.h"
+
+namespace mlir::transformer::simt {
+
+/// A block's threads, and this one.
+struct BlockThread {
+  Value thread;
+  int64_t count;
+};
+
+/// `rows` rows of an operand, `depth` of their numbers at once: as they lie in memory, along the
+/// depth or along the rows, f32 in lines with space between them, or bf16 in lines whose pieces of
+/// 16 bytes are in an order that `ldmatrix` reads from all banks. What is outside of the operand is
+/// zero.
+class ProductTileOperand {
+public:
+  ProductTileOperand(Loops &b, const ProductOperand &operand, const ProductTile &tile, int64_t rows,
+                     bool bf16);
+
+  /// Takes memory, at the start of the block's body: from `firstRow` on, of so many.
+  void place(Value firstRow, Value rowCount, Value depthCount);
+  /// Begins to fill a stage with the `number`-th part of the depth.
+  void copy(Value stage, Value number, const BlockThread &thread) const;
+
+  bool isAlongDepth() const { return alongDepth; }
+  /// Of a line that holds the number at (row, depth), and of the number in it.
+  Value memory() const { return buffer; }
+  Values placeOf(Value stage, Value row, Value depth) const;
+
+  const int64_t rows, depth;
+
+private:
+  int64_t lines() const { return alongDepth ? rows : depth; }
+  int64_t length() const { return alongDepth ? depth : rows; }
+  Value inLine(Value line, Value i) const;
+  void copyPiece(Value stage, Value first, Value piece) const;
+
+  Loops &b;
+  const ProductOperand &operand;
+  int64_t stages;
+  bool alongDepth, bf16, async;
+  int64_t width; // numbers of a piece
+  Value buffer, firstRow, rowCount, depthCount;
+};
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_PRODUCTTILES_H

@@ -1,0 +1,96 @@
+// RUN: transformer-opt %s --transformer-gpu-emit-kernels --split-input-file | FileCheck %s
+
+#xs = affine_map<(d0, d1, d2) -> (d0, d2)>
+#out_in = affine_map<(d0, d1, d2) -> (d1, d2)>
+#ys = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// The host chooses between two tiles: of many rows and of few. Both operands lie along the sum: lines of 16 and of 32
+// numbers with four of space, three and four of them. 16 bytes at once; the columns are whole tiles, the rows are not.
+module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
+  // CHECK-LABEL: @linear(
+  // CHECK: scf.if
+  // CHECK: scf.parallel
+  // CHECK-COUNT-2: memref.alloca() : memref<3x128x20xf32, #gpu.address_space<workgroup>>
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 4, %{{.*}} {bypassL1} : memref<?x64xf32> to
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 4 {bypassL1} : memref<128x64xf32> to
+  // CHECK: nvvm.cp.async.commit.group
+  // CHECK: scf.for
+  // CHECK: nvvm.cp.async.wait.group 1
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: llvm.intr.fmuladd
+  // CHECK: scf.if
+  // CHECK: scf.parallel
+  // CHECK: memref.alloca() : memref<4x16x36xf32, #gpu.address_space<workgroup>>
+  // CHECK: memref.alloca() : memref<4x64x36xf32, #gpu.address_space<workgroup>>
+  // CHECK: nvvm.cp.async.wait.group 2
+  func.func @linear(%x: memref<?x64xf32>, %w: memref<128x64xf32>, %y: memref<?x128xf32>) {
+    linalg.matmul indexing_maps = [#xs, #out_in, #ys] ins(%x, %w : memref<?x64xf32>, memref<128x64xf32>)
+      outs(%y : memref<?x128xf32>)
+    return
+  }
+
+  // A gradient of a weight: lines along the rows, of two numbers at once and of one, as many tokens as there are.
+  // CHECK-LABEL: @weight_gradient(
+  // CHECK-NOT: scf.if
+  // CHECK: scf.parallel
+  // CHECK-COUNT-2: memref.alloca() : memref<3x16x128xf32, #gpu.address_space<workgroup>>
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 2, %{{.*}} : memref<?x34xf32> to
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 1, %{{.*}} : memref<?x5xf32> to
+  func.func @weight_gradient(%dy: memref<?x34xf32>, %x: memref<?x5xf32>, %y: memref<34x5xf32>) {
+    linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d0)>, affine_map<(d0, d1, d2) -> (d2, d1)>, #ys]
+      ins(%dy, %x : memref<?x34xf32>, memref<?x5xf32>) outs(%y : memref<34x5xf32>)
+    return
+  }
+
+  // A weight that is stored in another type is made f32 on its way to shared memory.
+  // CHECK-LABEL: @int8(
+  // CHECK: nvgpu.device_async_copy {{.*}} : memref<20x32xf32> to
+  // CHECK: memref.load %{{.*}} : memref<16x32xi8>
+  // CHECK: arith.sitofp
+  // CHECK: memref.store {{.*}} #gpu.address_space<workgroup>
+  func.func @int8(%x: memref<20x32xf32>, %q: memref<16x32xi8>, %y: memref<20x16xf32>) {
+    linalg.generic {indexing_maps = [#xs, #out_in, #ys], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %q : memref<20x32xf32>, memref<16x32xi8>) outs(%y : memref<20x16xf32>) {
+    ^bb0(%a: f32, %b: i8, %sum: f32):
+      %r = arith.sitofp %b : i8 to f32
+      %p = arith.mulf %a, %r : f32
+      %next = arith.addf %sum, %p : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+
+  // bf16 on both sides: tensor cores. 4 matrices at once, the second operand's with its rows as columns.
+  // CHECK-LABEL: @tensor_cores(
+  // CHECK: memref.alloca() : memref<4x16x64xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.alloca() : memref<4x64x64xbf16, #gpu.address_space<workgroup>>
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1} : memref<16x32xbf16> to
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1} : memref<32x48xbf16> to
+  // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false} : memref<4x16x64xbf16
+  // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = true} : memref<4x64x64xbf16
+  // CHECK-COUNT-2: nvvm.mma.sync
+  func.func @tensor_cores(%x: memref<16x32xbf16>, %w: memref<32x48xbf16>, %y: memref<16x48xf32>) {
+    linalg.generic {indexing_maps = [#xs, affine_map<(d0, d1, d2) -> (d2, d1)>, #ys],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<16x32xbf16>, memref<32x48xbf16>) outs(%y : memref<16x48xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %1 = arith.extf %a : bf16 to f32
+      %2 = arith.extf %b : bf16 to f32
+      %3 = arith.mulf %1, %2 : f32
+      %next = arith.addf %sum, %3 : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Without a GPU as the target, a thread a number.
+// CHECK-LABEL: @plain(
+// CHECK-NOT: workgroup
+func.func @plain(%x: memref<?x64xf32>, %w: memref<128x64xf32>, %y: memref<?x128xf32>) {
+  linalg.matmul indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>]
+    ins(%x, %w : memref<?x64xf32>, memref<128x64xf32>) outs(%y : memref<?x128xf32>)
+  return
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Linear layers of a GPU's program, run by its driver (here an emulated one), beside float64 products: both layouts,
+widths that 16 bytes, 8, 4 or 2 divide or none, sums shorter and longer than a tile, in float32, with narrow weights, and
+with rows of bfloat16 on tensor cores. A row has the same bits among any number of rows, few (a tile of its own) and many;
+what weights of bfloat16 give are the bits of float32 on the rounded ones. TRANSFORMER_TEST_TARGET says what for."""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from harness import TARGET, Report, compile_program
+from weights_dtype import Model, differing, quantize
+
+# The layout's last size is what neighbours in memory are along.
+LAYERS = (
+    ("a", 256, 136, "out_in"),
+    ("b", 264, 192, "in_out"),
+    ("c", 300, 131, "out_in"),
+    ("d", 70, 26, "in_out"),
+    ("e", 33, 7, "out_in"),
+    ("f", 33, 7, "in_out"),
+    ("g", 5000, 35, "out_in"),
+)
+ROWS = 150
+PARTS = ((0, 1), (40, 2), (3, 15), (0, 16), (100, 16), (5, 17), (20, 128), (7, 129))  # from, how many
+FORMS = ("f32", *quantize.FORMATS, "int8/int8", quantize.BF16_ROWS)
+
+
+def one_after_the_other(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Products in float32, each term added with one rounding: what a thread does."""
+    total = np.zeros((len(x), len(weight)), np.float32)
+    for terms_x, terms_w in zip(x.T.astype(np.float64), weight.T.astype(np.float64)):
+        total = (total + np.multiply.outer(terms_x, terms_w)).astype(np.float32)
+    return total
+
+
+def why_not_exact(model: Model, found: dict[str, np.ndarray], form: str) -> str | None:
+    weights = model.weights if form == "f32" else model.rounded(form)
+    rows = model.rows(form)
+    for name, k, *_ in LAYERS:
+        weight = {name: weights[name]}
+        sums = {f"y{name}": one_after_the_other(rows[f"x{name}"], weights[name])}
+        error, allowed = model.error(found, weight, rows), model.error(sums, weight, rows)
+        print(f"{form}, {name}: error {error:.2e}, of float32 sums {allowed:.2e}")
+        if not error <= 1.5 * allowed:
+            return f"layer {name}, a sum of {k}: error {error:.2e}, of float32 sums {allowed:.2e}"
+    return None
+
+
+def check_rows(model: Model, program: Path, whole: dict[str, np.ndarray]) -> str | None:
+    for first, count in PARTS:
+        found = model.run(program, model.plain, slice(first, first + count))
+        if reason := differing(found, {name: y[first : first + count] for name, y in whole.items()}):
+            return f"{count} rows from {first} on: {reason}"
+    return None
+
+
+def check(compiler: Path, folder: Path, report: Report) -> None:
+    model = Model(folder, LAYERS, ROWS)
+    programs = {}
+    for form in FORMS:
+        programs[form] = folder / form.replace("/", "-")
+        compile_program(compiler, model.source, programs[form], *(quantize.options(form) if form != "f32" else []))
+        whole = model.run(programs[form], model.plain, slice(None))
+        report.add(f"products/{form}: against float64", why_not_exact(model, whole, form))
+        report.add(f"products/{form}: a row's bits", check_rows(model, programs[form], whole))
+        if form == "bf16":
+            rounded = model.save("rounded.safetensors", model.rounded(form))
+            plain = model.run(programs["f32"], rounded, slice(None))
+            report.add("products/bf16: bits of float32", differing(whole, plain))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    options = parser.parse_args()
+    if "cuda" not in TARGET:
+        parser.error("TRANSFORMER_TEST_TARGET names no GPU")
+    report = Report()
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            check(options.compile.resolve(), Path(scratch), report)
+        except RuntimeError as error:
+            report.add("products", str(error))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
