@@ -21,7 +21,7 @@ struct GpuTarget {
   int64_t attentionNumbers = 64;     // that a thread may sum at once in a tile's rows
   /// Keys whose softmax is made alone before it is joined with that of those before them: what a
   /// block takes of a sequence that has one new token.
-  int64_t attentionSpan = 256;
+  int64_t attentionSpan = 128;
 };
 
 /// Null: no such architecture.

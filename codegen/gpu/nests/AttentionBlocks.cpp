@@ -146,7 +146,7 @@ private:
     const TileShape &shape = tile.shape;
     Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns),
                   tile.vectors(shape.columns), tile.weights()};
-    tile.copy(shared.queries, b.index(0), shape.rows(), hasFours(q, shape.headDim), [&](Value i) {
+    tile.copy(shared.queries, b.index(0), shape.rows(), [&](Value i) {
       QueryRow row = rowOf(work, b.add(work.place.first, i));
       return Vector{{q, {row.query}}, scores.column(row.head)};
     });
@@ -166,9 +166,7 @@ private:
       auto [key, value] = keyOf(work, b.add(first, i));
       return Vector{values ? value : key, column};
     };
-    auto [key, value] = keyOf(work, first);
-    bool fours = hasFours((values ? value : key).buffer, tile.shape.headDim);
-    tile.copy(to, b.index(0), tile.shape.columns, fours, find);
+    tile.copy(to, b.index(0), tile.shape.columns, find);
   }
 
   /// Scores of the thread's places in a tile of keys.
@@ -237,7 +235,8 @@ private:
           weighted = b.mulf(weighted, shrink);
       }
       drop(tile, work, number, weights);
-      tile.putWeights(weights, shared.weights);
+      for (int64_t i = 0; i < rows * columns; ++i)
+        tile.putWeight(weights[i], shared.weights, i / columns, i % columns);
       waitForCopies(b);
       barrier(b); // values and weights are there, keys are read
       Value following = b.add(number, 1);
@@ -285,6 +284,7 @@ private:
           }
           return next;
         });
+    waitForCopies(b); // no key is seen: of the queries
     for (auto [i, row] : llvm::enumerate(work.rows)) {
       Value highest = done[i], total = done[rows + i];
       b.ifThen(row.isThere, [&] {
@@ -355,33 +355,39 @@ private:
   const GpuTarget &target;
 };
 
-/// Of rows of queries; keys and values, and the weights of values.
-std::optional<TileShape> chooseForward(const GpuTarget &target, int64_t headDim) {
-  return chooseTile(target, headDim, /*rowVectors=*/1, /*columnVectors=*/2, /*weights=*/1,
-                    /*sums=*/1);
+template <typename Op>
+std::optional<TileShape> chooseForward(const Loops &b, Op op, ValueRange copied) {
+  if (!b.target)
+    return std::nullopt;
+  TileNeeds needs{/*rowVectors=*/1, /*columnVectors=*/2, /*weights=*/1, /*sums=*/1,
+                  numbersOfOptions(op)};
+  return chooseTile(*b.target, rowWidth(op.getQ()) / int64_t(op.getNumHeads()), copied,
+                    needs);
 }
 
 } // namespace
 
 std::optional<TileShape> transformer::simt::chooseTile(const GpuTarget &target, int64_t headDim,
-                                                       int64_t rowVectors, int64_t columnVectors,
-                                                       int64_t weights, int64_t sums) {
-  TileShape shape{target.attentionWarps, target.attentionRowsOfThread, target.attentionKeys, headDim};
+                                                       ValueRange copied,
+                                                       const TileNeeds &needs) {
+  if (!llvm::all_of(copied, [&](Value buffer) { return hasFours(buffer, headDim); }))
+    return std::nullopt;
+  TileShape shape{target.attentionWarps, target.attentionRowsOfThread, target.attentionKeys,
+                  headDim};
   for (; shape.rowsOfThread; shape.rowsOfThread /= 2) {
-    int64_t bytes = rowVectors * shape.vectorBytes(shape.rows()) +
-                    columnVectors * shape.vectorBytes(shape.columns) + weights * shape.weightBytes();
-    if (bytes <= target.sharedMemoryBytes &&
-        sums * shape.rowsOfThread * shape.numbersOfThread() <= target.attentionNumbers)
+    int64_t bytes = needs.rowVectors * shape.vectorBytes(shape.rows()) +
+                    needs.columnVectors * shape.vectorBytes(shape.columns) +
+                    needs.weights * shape.weightBytes();
+    int64_t numbers = needs.sums * shape.numbersOfThread() + needs.otherNumbers;
+    if (bytes <= target.sharedMemoryBytes && shape.rowsOfThread * numbers <= target.attentionNumbers)
       return shape;
   }
   return std::nullopt;
 }
 
 bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, KeysOf keysOf) {
-  std::optional<TileShape> shape;
-  if (b.target)
-    shape = chooseForward(*b.target, rowWidth(op.getQ()) / int64_t(op.getNumHeads()));
-  if (!shape)
+  std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getK(), op.getV()});
+  if (!shape || op.getColumns()) // scores of distances: registers spill
     return false;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
   AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf).emitTiles(*shape, /*split=*/false);
@@ -389,9 +395,7 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, Ke
 }
 
 bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf) {
-  std::optional<TileShape> shape;
-  if (b.target)
-    shape = chooseForward(*b.target, rowWidth(op.getQ()) / int64_t(op.getNumHeads()));
+  std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getCache()});
   if (!shape)
     return false;
   AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf);
