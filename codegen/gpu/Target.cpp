@@ -1,7 +1,7 @@
 //===- Target.cpp - which GPU code is for ---------------------------------===//
 #include "codegen/Target.h"
-#include "codegen/gpu/Target.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/Target.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -30,10 +30,9 @@ struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTarget
       getOperation().emitError("--arch " + arch + ": expected sm_80 or sm_90a");
       return signalPassFailure();
     }
-    getOperation()->setAttr(kTargetAttr,
-                            NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
-                                                      "nvptx64-nvidia-cuda", arch,
-                                                    target->features));
+    getOperation()->setAttr(kTargetAttr, NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3,
+                                                                   "nvptx64-nvidia-cuda", arch,
+                                                                   target->features));
   }
 };
 
@@ -58,7 +57,8 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
 } // namespace
 
 const GpuTarget *mlir::transformer::findGpuTarget(StringRef arch) {
-  const GpuTarget *target = llvm::find_if(targets, [&](const GpuTarget &t) { return t.arch == arch; });
+  const GpuTarget *target =
+      llvm::find_if(targets, [&](const GpuTarget &t) { return t.arch == arch; });
   return target == std::end(targets) ? nullptr : target;
 }
 

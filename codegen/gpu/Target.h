@@ -16,9 +16,10 @@ struct GpuTarget {
 
   /// Attention. A warp has four times `rowsOfThread` rows of a tile.
   int64_t attentionWarps = 4;
-  int64_t attentionRowsOfThread = 4; // fewer where they need more registers or memory than there are
-  int64_t attentionKeys = 32;        // of a tile, a multiple of 32
-  int64_t attentionNumbers = 64;     // that a thread may sum at once in a tile's rows
+  int64_t attentionRowsOfThread =
+      4;                         // fewer where they need more registers or memory than there are
+  int64_t attentionKeys = 32;    // of a tile, a multiple of 32
+  int64_t attentionNumbers = 64; // that a thread may sum at once in a tile's rows
   /// Keys whose softmax is made alone before it is joined with that of those before them: what a
   /// block takes of a sequence that has one new token.
   int64_t attentionSpan = 128;

@@ -37,8 +37,8 @@ bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
 /// What the backward pass has besides its op's operands.
 struct GradientBuffers {
-  Value deltas;      // [Tq, heads]: products of the result and its gradient
-  Value dbias;       // [Tq, heads * biasColumns]: what a query adds to a bias's gradient, or null
+  Value deltas; // [Tq, heads]: products of the result and its gradient
+  Value dbias;  // [Tq, heads * biasColumns]: what a query adds to a bias's gradient, or null
   int64_t biasColumns;
   Value dqueryScores, dkeyScores; // or null
 };

@@ -1,9 +1,10 @@
 //===- AttentionGradientBlocks.cpp - backward of attention by blocks ------===//
 //
 // A block has some rows, of queries for dq and of keys for dk and dv, and goes through the other
-// side tile by tile: it makes the probabilities anew, then the gradients of the scores, which weight
-// what is added up in registers. Nobody else adds to its rows, so nothing is atomic, and a row's sum
-// has the order of its sequence. The next tile is on its way meanwhile, where there is memory for two.
+// side tile by tile: it makes the probabilities anew, then the gradients of the scores, which
+// weight what is added up in registers. Nobody else adds to its rows, so nothing is atomic, and a
+// row's sum has the order of its sequence. The next tile is on its way meanwhile, where there is
+// memory for two.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/gpu/nests/AttentionBlocks.h"
@@ -55,7 +56,8 @@ public:
   void emitQueries(const Plan &plan) {
     const TileShape &shape = plan.shape;
     int64_t group = scores.group();
-    Value cu = op.getCuQueries(), tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
+    Value cu = op.getCuQueries(),
+          tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
     blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
       Work work{findTile(b, at[0], cu, group, shape.rows()), {}, at[1]};
       work.keys = sequenceIn(op.getCuKeys(), work.queries.sequence);
@@ -99,7 +101,8 @@ private:
   /// Vectors of either side, on their way from two buffers.
   void copyQueries(const AttentionTile &tile, const Work &work, Value q, Value dresult, Value place,
                    Value first, int64_t count) {
-    for (auto [to, from] : {std::pair(q, Value(op.getQ())), std::pair(dresult, Value(op.getDresult()))})
+    for (auto [to, from] :
+         {std::pair(q, Value(op.getQ())), std::pair(dresult, Value(op.getDresult()))})
       tile.copy(to, place, count, [&, from = from](Value i) {
         QueryRow row = rowOf(work, b.add(first, i));
         return Vector{{from, {row.query}}, scores.column(row.head)};
@@ -199,9 +202,9 @@ private:
           for (auto [i, row] : llvm::enumerate(own)) {
             Values factors;
             for (int64_t j = 0; op.getDropoutKey() && j < columns; j += 4)
-              llvm::append_range(factors, dropout(row).draw(row.query,
-                                                            b.add(b.mul(number, columns / 4), j / 4),
-                                                            tile.column(0)));
+              llvm::append_range(
+                  factors, dropout(row).draw(row.query, b.add(b.mul(number, columns / 4), j / 4),
+                                             tile.column(0)));
             for (int64_t j = 0; j < columns; ++j) {
               int64_t at = static_cast<int64_t>(i) * columns + j;
               Value key = b.add(first, tile.column(j));
@@ -331,9 +334,8 @@ private:
             }
           }
           barrier(b);
-          withOwnKey(tile, thread, work, [&](Value key) {
-            addToKeyScores(tile, thread, work, key, gradients, first);
-          });
+          withOwnKey(tile, thread, work,
+                     [&](Value key) { addToKeyScores(tile, thread, work, key, gradients, first); });
           Values next = tile.addWeighted(before.take_front(numbers), gradients, q, place);
           next.append(tile.addWeighted(before.drop_front(numbers), weights, dresult, place));
           return next;
@@ -341,8 +343,8 @@ private:
     for (int64_t i = 0; i < rows; ++i) {
       Value number = b.add(work.keys.first, tile.row(i)), column = scores.column(work.kvHead);
       auto ofRow = [&](int64_t skipped) {
-        return Values(ArrayRef(sums).slice(skipped + i * shape.numbersOfThread(),
-                                           shape.numbersOfThread()));
+        return Values(
+            ArrayRef(sums).slice(skipped + i * shape.numbersOfThread(), shape.numbersOfThread()));
       };
       Values dk = ofRow(0), dv = ofRow(numbers);
       for (Value &sum : dk)
@@ -365,8 +367,8 @@ private:
     if (!buffers.dkeyScores)
       return;
     Value number = b.add(work.keys.first, thread);
-    Value isThere = b.both(b.less(thread, b.index(tile.shape.rows())),
-                           b.less(number, work.keys.tokens));
+    Value isThere =
+        b.both(b.less(thread, b.index(tile.shape.rows())), b.less(number, work.keys.tokens));
     b.ifThen(isThere, [&] { body(b.add(work.keys.firstRow, number)); });
   }
 

@@ -34,8 +34,7 @@ Value AttentionTile::vectors(int64_t count) const {
     b.forEach(b.index(0), b.index(steps), [&](Value step) {
       Value i = b.add(b.mul(step, shape.threads()), thread);
       b.ifThen(b.less(i, b.index(zeros)), [&] {
-        b.store(b.scalar(0), buffer,
-                {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
+        b.store(b.scalar(0), buffer, {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
       });
     });
   }
@@ -157,8 +156,7 @@ void AttentionTile::put(const Vector &vector, bool reads,
   });
 }
 
-void AttentionTile::update(const Vector &vector,
-                           function_ref<Value(Value, int64_t)> next) const {
+void AttentionTile::update(const Vector &vector, function_ref<Value(Value, int64_t)> next) const {
   put(vector, /*reads=*/true, next);
 }
 
@@ -191,7 +189,8 @@ SequenceTile transformer::simt::findTile(Loops &b, Value number, Value cu, int64
   };
   SequenceTile tile;
   tile.sequence = b.loop(none, last, none, [&](Value i, ValueRange before) {
-    Value begun = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
+    Value begun =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
     return Values{b.add(before[0], arith::IndexCastUIOp::create(b, b.getIndexType(), begun))};
   })[0];
   tile.first = b.mul(b.sub(number, firstTile(tile.sequence)), rows);
