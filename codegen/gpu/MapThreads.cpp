@@ -127,8 +127,8 @@ private:
     if (isBlock)
       bytes = arith::ConstantIntOp::create(b, shared.bytes, 32);
     auto launch = mlir::gpu::LaunchOp::create(
-        b, blocks, one, one, block, one, one, bytes, Type(), ValueRange(), TypeRange(),
-        TypeRange(), Value(), Value(), Value(), FlatSymbolRefAttr::get(b.getContext(), "kernels"),
+        b, blocks, one, one, block, one, one, bytes, Type(), ValueRange(), TypeRange(), TypeRange(),
+        Value(), Value(), Value(), FlatSymbolRefAttr::get(b.getContext(), "kernels"),
         FlatSymbolRefAttr::get(b.getContext(), name));
     b.setInsertionPointToStart(&launch.getBody().front());
     Value thread = launch.getBlockIds().x;

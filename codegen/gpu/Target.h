@@ -31,7 +31,7 @@ struct GpuTarget {
   int64_t attentionNumbers = 64; // that a thread may sum at once in a tile's rows
   /// Keys whose softmax is made alone before it is joined with that of those before them: what a
   /// block takes of a sequence that has one new token.
-  int64_t attentionSpan = 256;
+  int64_t attentionSpan = 128;
 
   /// Matrix products: of many rows, and of at most as many as the second tile has.
   ProductTile product = {128, 128, 16, 3, 8, 8};

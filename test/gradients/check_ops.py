@@ -60,12 +60,16 @@ def main() -> int:
     parser.add_argument("--tools", type=Path, required=True, help="the folder of transformer-opt and the others")
     parser.add_argument("--arch", default="native", help="as of transformer-compile")
     parser.add_argument("--verify", default="transformer-verify", help="transformer-verify-threads: for a GPU's kernels")
+    parser.add_argument("--target", help="of transformer-verify-threads: cuda, for the program on a driver")
+    parser.add_argument("--only", nargs="+", help="cases (default: all)")
     parser.add_argument("--compiled-only", action="store_true", help="no differences of the loss")
     options = parser.parse_args()
-    report, tools = Report(), Tools(options.tools.resolve(), options.verify)
+    report = Report()
+    tools = Tools(options.tools.resolve(), options.verify, ("--target", options.target) if options.target else ())
+    cases = [write for write in CASES if not options.only or write.__name__ in options.only]
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
-        reasons = pool.map(partial(check, tools, Path(scratch), options.arch, not options.compiled_only), CASES)
-        for write, reason in zip(CASES, reasons):
+        reasons = pool.map(partial(check, tools, Path(scratch), options.arch, not options.compiled_only), cases)
+        for write, reason in zip(cases, reasons):
             report.add(f"gradients/{write.__name__}", reason and reason.replace("\n", " | "))
     texts = "".join(case_of(write, SHORT).loss().text for write in CASES)
     missing = sorted(name for name in differentiable_ops() if not re.search(rf"\b{re.escape(name)}\b", texts))

@@ -39,6 +39,7 @@ class Loss:
 class Tools:
     folder: Path  # of the build's programs
     verify: str = "transformer-verify"  # what compiles, and compares with the interpreter
+    options: tuple[str, ...] = ()  # of it
 
     def run(self, name: str, *arguments: object) -> str:
         done = execute([self.folder / name, *arguments], COMPILE_SECONDS)
@@ -76,7 +77,7 @@ def compare_compiled(tools: Tools, loss: Loss, folder: Path, arch: str, recomput
     taken = {name: weight for name, weight in loss.weights.items() if f'transformer.name = "{name}"' in program.read_text()}
     save_file(loss.inputs | taken, folder / "inputs.safetensors")
     tools.run(tools.verify, program, "--weights", folder / "model.safetensors", "--inputs", folder / "inputs.safetensors",
-              "--entry", "loss_and_gradients", "--arch", arch, "--bound", OF_ROUNDED if rounding else OF_ITSELF, "--floor", OF_LARGEST,
+              "--entry", "loss_and_gradients", "--arch", arch, *tools.options, "--bound", OF_ROUNDED if rounding else OF_ITSELF, "--floor", OF_LARGEST,
               *(quantize.options(rounding) if rounding else []))
 
 

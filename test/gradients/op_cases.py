@@ -265,7 +265,8 @@ def attend(case: Case, name: str, heads: int, kv_heads: int, head: int, options:
 
 HEADS = (  # heads, heads of keys, width, mask, position_bias
     (1, 1, 1, "causal", ()), (3, 3, 3, "window = 1", (3,)), (2, 1, 5, "causal, window = 3", (2, 5)), (6, 2, 17, "", (6, 3)),
-    (1, 1, 24, "causal, window = 100", (1, 201)), (3, 1, 40, "window = 20", ()), (1, 1, 97, "causal", (1,)))
+    (1, 1, 24, "causal, window = 100", (1, 201)), (3, 1, 40, "window = 20", ()), (1, 1, 97, "causal", (1,)),
+    (4, 2, 64, "causal", (4,)), (6, 2, 16, "window = 30", (6, 9)))
 
 
 def attention(case: Case) -> None:
@@ -313,8 +314,8 @@ def dropout(case: Case) -> None:
     for number, (width, rate) in enumerate(((1, 0.5), (31, 0.1), (40, 0.9), (97, 0.25))):
         x, key = case.rows(f"rows_{width}", width), case.emit(f"arith.constant {5 - 3 * number} : i64", "i64")
         case.lose_by(case.op(f"transformer.dropout {x.name} key({key.name}) rate {rate} : {x.type}", x))
-    for name, options in (("all", "dropout = 0.3"), ("causal", "causal, window = 70, dropout = 0.6")):
-        q, k, v = case.rows(f"{name}_q", 12), case.rows(f"{name}_k", 6), case.rows(f"{name}_v", 6)
+    for name, head, options in (("all", 3, "dropout = 0.3"), ("causal", 4, "causal, window = 70, dropout = 0.6")):
+        q, k, v = case.rows(f"{name}_q", 4 * head), case.rows(f"{name}_k", 2 * head), case.rows(f"{name}_v", 2 * head)
         key = case.emit("arith.constant 81985529216486895 : i64", "i64")
         text = (f"transformer.attention {q.name}, {k.name}, {v.name} sequences(%seq_a, %seq_a) dropout_key({key.name}) "
                 f"options<{options}> {{num_heads = 4 : i64, num_kv_heads = 2 : i64, scale = 0.7 : f64}} "
@@ -334,7 +335,8 @@ def relative_scores(case: Case) -> None:
     """Scores of queries and of keys, of heads that share keys, for distances that share columns."""
     for heads, kv_heads, head, positions, reach, of_queries, of_keys, memory, options in (
             (4, 2, 3, 3, 2, True, True, "a", ""), (1, 1, 17, 97, 60, True, False, "b", ""),
-            (3, 3, 5, 8, 4, False, True, "b", "causal"), (2, 2, 33, 100, 150, True, True, "a", "window = 70")):
+            (3, 3, 5, 8, 4, False, True, "b", "causal"), (2, 2, 33, 100, 150, True, True, "a", "window = 70"),
+            (4, 2, 8, 9, 6, True, True, "b", ""), (2, 1, 36, 20, 30, True, True, "a", "causal")):
         name = f"of_{head}"
         q, k, v = case.rows(f"{name}_q", heads * head), case.rows(f"{name}_k", kv_heads * head, memory), case.rows(f"{name}_v", kv_heads * head, memory)
         given = ""

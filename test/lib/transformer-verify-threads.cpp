@@ -1,7 +1,8 @@
 //===- transformer-verify-threads.cpp - are a GPU's kernels right? --------===//
 //
 // A test tool: transformer-verify, with those of its options that tests need, for the kernels of
-// --target cuda as loops on this CPU.
+// --target cuda: their threads as loops on this CPU, or with that option the program itself, on
+// whatever driver the runtime finds.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/driver/Stages.h"
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
   cl::list<std::string> inputs("inputs", cl::OneOrMore), entries("entry", cl::CommaSeparated);
   cl::opt<double, true> bound("bound", cl::location(options.bound)),
       floor("floor", cl::location(options.floor));
+  cl::opt<std::string> target("target", cl::init("threads"));
   auto arch = text("arch", compile.arch), dtype = text("weights-dtype", compile.dtypes.weights),
        activations = text("activations-dtype", compile.dtypes.activations);
   cl::ParseCommandLineOptions(argc, argv, "a GPU's kernels beside the reference interpreter\n");
@@ -56,7 +58,9 @@ int main(int argc, char **argv) {
   if (!entries.empty())
     options.entries = entries;
   compile.program = argv[0];
-  compile.kind = &threadsOnCpu();
+  compile.kind = target == "threads" ? &threadsOnCpu() : findTargetKind(target);
+  if (!compile.kind)
+    return fail("--target " + target + ": expected threads, " + targetNames());
   llvm::Expected<bool> agree = verifyProgram(*module, *data, options, llvm::outs());
   if (!agree)
     return fail(llvm::toString(agree.takeError()));

@@ -13,8 +13,7 @@ namespace {
 
 /// An online softmax; the result's own memory holds the weighted values.
 template <typename Op>
-void emitAttention(Loops &b, Op op, Value cuQueries, Value factor,
-                   KeysOf keysOf) {
+void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf) {
   AttentionScores scores(b, op, factor);
   Value q = op.getQ(), result = op.getOuts()[0], dropoutKey;
   if constexpr (requires { op.getDropoutKey(); })

@@ -53,8 +53,8 @@ Value normalize(Loops &b, Value sum, Value total) {
 template <typename Op> class AttentionBlocks {
 public:
   AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf)
-      : b(b), scores(b, op, factor), q(op.getQ()), cu(cu), result(op.getOuts()[0]),
-        keysOf(keysOf), target(*b.target) {
+      : b(b), scores(b, op, factor), q(op.getQ()), cu(cu), result(op.getOuts()[0]), keysOf(keysOf),
+        target(*b.target) {
     if constexpr (requires { op.getDropoutKey(); })
       dropoutKey = op.getDropoutKey();
     if (op.getOuts().size() > 1)
@@ -146,7 +146,7 @@ private:
     const TileShape &shape = tile.shape;
     Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns),
                   tile.vectors(shape.columns), tile.weights()};
-    tile.copy(shared.queries, b.index(0), shape.rows(), hasFours(q, shape.headDim), [&](Value i) {
+    tile.copy(shared.queries, b.index(0), shape.rows(), [&](Value i) {
       QueryRow row = rowOf(work, b.add(work.place.first, i));
       return Vector{{q, {row.query}}, scores.column(row.head)};
     });
@@ -166,9 +166,7 @@ private:
       auto [key, value] = keyOf(work, b.add(first, i));
       return Vector{values ? value : key, column};
     };
-    auto [key, value] = keyOf(work, first);
-    bool fours = hasFours((values ? value : key).buffer, tile.shape.headDim);
-    tile.copy(to, b.index(0), tile.shape.columns, fours, find);
+    tile.copy(to, b.index(0), tile.shape.columns, find);
   }
 
   /// Scores of the thread's places in a tile of keys.
@@ -183,7 +181,8 @@ private:
         Value &value = values[static_cast<int64_t>(i) * columns + j];
         Value distance = b.sub(key, row.place);
         Value score = scores.ofProduct(value, row.query, row.head, rowOfKey, distance);
-        Value seen = b.both(b.less(key, row.end), b.compare(arith::CmpIPredicate::sge, key, row.from));
+        Value seen =
+            b.both(b.less(key, row.end), b.compare(arith::CmpIPredicate::sge, key, row.from));
         value = b.select(seen, score, none);
       }
     }
@@ -231,13 +230,13 @@ private:
         for (Value &weight : ofRow)
           weight = exp(b, b.subf(weight, shift));
         next[i] = highest;
-        next[rows + i] =
-            math::FmaOp::create(b, before[rows + i], shrink, tile.overRow(ofRow, sum));
+        next[rows + i] = math::FmaOp::create(b, before[rows + i], shrink, tile.overRow(ofRow, sum));
         for (Value &weighted : sumsOf(tile, next, i))
           weighted = b.mulf(weighted, shrink);
       }
       drop(tile, work, number, weights);
-      tile.putWeights(weights, shared.weights);
+      for (int64_t i = 0; i < rows * columns; ++i)
+        tile.putWeight(weights[i], shared.weights, i / columns, i % columns);
       waitForCopies(b);
       barrier(b); // values and weights are there, keys are read
       Value following = b.add(number, 1);
@@ -268,23 +267,25 @@ private:
     none.append(rows, b.scalar(0));
     Value spans = b.div(b.add(end, tiles - 1), tiles);
     Values done =
-        b.loop(b.div(from, tiles), spans, none, [&, from = from, end = end](Value span, ValueRange before) {
-          Value first = b.mul(span, tiles);
-          Values ofSpan = attend(tile, work, shared, b.max(from, first),
-                                 b.min(end, b.add(first, tiles)), end);
-          Values next(before);
-          for (auto [i, row] : llvm::enumerate(work.rows)) {
-            Joined joined(b, before[i], before[rows + i], ofSpan[i], ofSpan[rows + i]);
-            next[i] = joined.highest;
-            next[rows + i] = joined.total;
-            ArrayRef<Value> sums = sumsOf(tile, ofSpan, i);
-            b.ifThen(row.isThere, [&] {
-              tile.update(resultOf(row),
-                          [&](Value old, int64_t n) { return joined.sum(b, old, sums[n]); });
-            });
-          }
-          return next;
-        });
+        b.loop(b.div(from, tiles), spans, none,
+               [&, from = from, end = end](Value span, ValueRange before) {
+                 Value first = b.mul(span, tiles);
+                 Values ofSpan = attend(tile, work, shared, b.max(from, first),
+                                        b.min(end, b.add(first, tiles)), end);
+                 Values next(before);
+                 for (auto [i, row] : llvm::enumerate(work.rows)) {
+                   Joined joined(b, before[i], before[rows + i], ofSpan[i], ofSpan[rows + i]);
+                   next[i] = joined.highest;
+                   next[rows + i] = joined.total;
+                   ArrayRef<Value> sums = sumsOf(tile, ofSpan, i);
+                   b.ifThen(row.isThere, [&] {
+                     tile.update(resultOf(row),
+                                 [&](Value old, int64_t n) { return joined.sum(b, old, sums[n]); });
+                   });
+                 }
+                 return next;
+               });
+    waitForCopies(b); // no key is seen: of the queries
     for (auto [i, row] : llvm::enumerate(work.rows)) {
       Value highest = done[i], total = done[rows + i];
       b.ifThen(row.isThere, [&] {
@@ -301,23 +302,21 @@ private:
     }
   }
 
-  Vector resultOf(const QueryRow &row) {
-    return {{result, {row.query}}, scores.column(row.head)};
-  }
+  Vector resultOf(const QueryRow &row) { return {{result, {row.query}}, scores.column(row.head)}; }
 
   void emitSpan(const AttentionTile &tile, const SequenceTile &place, Value kvHead, Value span,
                 Value sums, Value totals) {
     Work work = workOf(tile, place, kvHead);
     int64_t rows = tile.shape.rowsOfThread;
     Value first = b.mul(span, target.attentionSpan);
-    auto [from, end] =
-        tilesOfKeys(tile.shape, work, first, b.add(first, target.attentionSpan));
+    auto [from, end] = tilesOfKeys(tile.shape, work, first, b.add(first, target.attentionSpan));
     b.ifThen(b.less(from, end), [&, from = from, end = end] {
       Shared shared = begin(tile, work, from, end);
       Values done = attend(tile, work, shared, from, end, end);
       for (auto [i, row] : llvm::enumerate(work.rows))
         b.ifThen(row.isThere, [&] {
-          tile.store(sumsOf(tile, done, i), {{sums, {place.sequence, span}}, scores.column(row.head)});
+          tile.store(sumsOf(tile, done, i),
+                     {{sums, {place.sequence, span}}, scores.column(row.head)});
           b.ifThen(b.equal(tile.column(0), b.index(0)), [&] {
             Value column = b.mul(row.head, 2);
             b.store(done[i], totals, {place.sequence, span, column});
@@ -355,33 +354,38 @@ private:
   const GpuTarget &target;
 };
 
-/// Of rows of queries; keys and values, and the weights of values.
-std::optional<TileShape> chooseForward(const GpuTarget &target, int64_t headDim) {
-  return chooseTile(target, headDim, /*rowVectors=*/1, /*columnVectors=*/2, /*weights=*/1,
-                    /*sums=*/1);
+template <typename Op>
+std::optional<TileShape> chooseForward(const Loops &b, Op op, ValueRange copied) {
+  if (!b.target)
+    return std::nullopt;
+  TileNeeds needs{/*rowVectors=*/1, /*columnVectors=*/2, /*weights=*/1, /*sums=*/1,
+                  numbersOfOptions(op)};
+  return chooseTile(*b.target, rowWidth(op.getQ()) / int64_t(op.getNumHeads()), copied, needs);
 }
 
 } // namespace
 
 std::optional<TileShape> transformer::simt::chooseTile(const GpuTarget &target, int64_t headDim,
-                                                       int64_t rowVectors, int64_t columnVectors,
-                                                       int64_t weights, int64_t sums) {
-  TileShape shape{target.attentionWarps, target.attentionRowsOfThread, target.attentionKeys, headDim};
+                                                       ValueRange copied, const TileNeeds &needs) {
+  if (!llvm::all_of(copied, [&](Value buffer) { return hasFours(buffer, headDim); }))
+    return std::nullopt;
+  TileShape shape{target.attentionWarps, target.attentionRowsOfThread, target.attentionKeys,
+                  headDim};
   for (; shape.rowsOfThread; shape.rowsOfThread /= 2) {
-    int64_t bytes = rowVectors * shape.vectorBytes(shape.rows()) +
-                    columnVectors * shape.vectorBytes(shape.columns) + weights * shape.weightBytes();
+    int64_t bytes = needs.rowVectors * shape.vectorBytes(shape.rows()) +
+                    needs.columnVectors * shape.vectorBytes(shape.columns) +
+                    needs.weights * shape.weightBytes();
+    int64_t numbers = needs.sums * shape.numbersOfThread() + needs.otherNumbers;
     if (bytes <= target.sharedMemoryBytes &&
-        sums * shape.rowsOfThread * shape.numbersOfThread() <= target.attentionNumbers)
+        shape.rowsOfThread * numbers <= target.attentionNumbers)
       return shape;
   }
   return std::nullopt;
 }
 
 bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, KeysOf keysOf) {
-  std::optional<TileShape> shape;
-  if (b.target)
-    shape = chooseForward(*b.target, rowWidth(op.getQ()) / int64_t(op.getNumHeads()));
-  if (!shape)
+  std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getK(), op.getV()});
+  if (!shape || op.getColumns()) // scores of distances: registers spill
     return false;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
   AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf).emitTiles(*shape, /*split=*/false);
@@ -389,9 +393,7 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, Ke
 }
 
 bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf) {
-  std::optional<TileShape> shape;
-  if (b.target)
-    shape = chooseForward(*b.target, rowWidth(op.getQ()) / int64_t(op.getNumHeads()));
+  std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getCache()});
   if (!shape)
     return false;
   AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf);

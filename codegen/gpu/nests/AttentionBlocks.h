@@ -8,11 +8,28 @@ namespace mlir::transformer::simt {
 
 using KeysOf = function_ref<Keys(Value sequence)>;
 
-/// The tile of a block that has in shared memory vectors of all its rows `rowVectors` times and of
-/// its columns `columnVectors` times, and `weights` times a number for each place, and whose
-/// threads add up `sums` vectors for each row; nothing where even a thread a row is too much.
-std::optional<TileShape> chooseTile(const GpuTarget &target, int64_t headDim, int64_t rowVectors,
-                                    int64_t columnVectors, int64_t weights, int64_t sums);
+/// What a block's tile needs.
+struct TileNeeds {
+  // In shared memory: vectors of rows and of columns, and numbers for each place of the tile.
+  int64_t rowVectors, columnVectors, weights;
+  int64_t sums;         // vectors for each row, in registers
+  int64_t otherNumbers; // likewise, that options of attention take
+};
+
+/// The largest tile that a block can have; nothing where even a row a thread is too much, or where
+/// some of the vectors that it copies are not whole fours of numbers.
+std::optional<TileShape> chooseTile(const GpuTarget &target, int64_t headDim, ValueRange copied,
+                                    const TileNeeds &needs);
+
+/// Registers of a thread for each of its rows that an op's options take, measured by what spilled.
+template <typename Op> int64_t numbersOfOptions(Op op) {
+  int64_t count = op.getPositionBias() ? 4 : 0;
+  if constexpr (requires { op.getColumns(); })
+    count += op.getColumns() ? 4 : 0;
+  if constexpr (requires { op.getDropoutKey(); })
+    count += op.getDropoutKey() ? 8 : 0;
+  return count;
+}
 
 /// Forward, where there is a tile for it: emitted or not.
 bool emitAttentionBlocks(Loops &b, kernel::AttentionOp op, KeysOf keysOf);
@@ -20,8 +37,8 @@ bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
 /// What the backward pass has besides its op's operands.
 struct GradientBuffers {
-  Value deltas;      // [Tq, heads]: products of the result and its gradient
-  Value dbias;       // [Tq, heads * biasColumns]: what a query adds to a bias's gradient, or null
+  Value deltas; // [Tq, heads]: products of the result and its gradient
+  Value dbias;  // [Tq, heads * biasColumns]: what a query adds to a bias's gradient, or null
   int64_t biasColumns;
   Value dqueryScores, dkeyScores; // or null
 };

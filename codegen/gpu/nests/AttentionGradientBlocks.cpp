@@ -1,9 +1,10 @@
 //===- AttentionGradientBlocks.cpp - backward of attention by blocks ------===//
 //
 // A block has some rows, of queries for dq and of keys for dk and dv, and goes through the other
-// side tile by tile: it makes the probabilities anew, then the gradients of the scores, which weight
-// what is added up in registers. Nobody else adds to its rows, so nothing is atomic, and a row's sum
-// has the order of its sequence. The next tile is on its way meanwhile, where there is memory for two.
+// side tile by tile: it makes the probabilities anew, then the gradients of the scores, which
+// weight what is added up in registers. Nobody else adds to its rows, so nothing is atomic, and a
+// row's sum has the order of its sequence. The next tile is on its way meanwhile, where there is
+// memory for two.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/gpu/nests/AttentionBlocks.h"
@@ -23,12 +24,16 @@ struct Plan {
   int64_t slots;
 };
 
-std::optional<Plan> choosePlan(const GpuTarget &target, int64_t headDim, int64_t sums) {
-  for (int64_t slots : {2, 1})
-    if (std::optional<TileShape> shape = chooseTile(target, headDim, /*rowVectors=*/2,
-                                                    /*columnVectors=*/2 * slots, /*weights=*/sums,
-                                                    sums))
+/// `sums` vectors for each row.
+std::optional<Plan> choosePlan(const Loops &b, kernel::AttentionGradientOp op, int64_t sums) {
+  int64_t headDim = rowWidth(op.getQ()) / int64_t(op.getNumHeads());
+  for (int64_t slots : {2, 1}) {
+    TileNeeds needs{/*rowVectors=*/2, /*columnVectors=*/2 * slots, /*weights=*/sums, sums,
+                    numbersOfOptions(op)};
+    if (std::optional<TileShape> shape = chooseTile(
+            *b.target, headDim, {op.getQ(), op.getK(), op.getV(), op.getDresult()}, needs))
       return Plan{*shape, slots};
+  }
   return std::nullopt;
 }
 
@@ -51,7 +56,8 @@ public:
   void emitQueries(const Plan &plan) {
     const TileShape &shape = plan.shape;
     int64_t group = scores.group();
-    Value cu = op.getCuQueries(), tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
+    Value cu = op.getCuQueries(),
+          tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
     blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
       Work work{findTile(b, at[0], cu, group, shape.rows()), {}, at[1]};
       work.keys = sequenceIn(op.getCuKeys(), work.queries.sequence);
@@ -95,8 +101,9 @@ private:
   /// Vectors of either side, on their way from two buffers.
   void copyQueries(const AttentionTile &tile, const Work &work, Value q, Value dresult, Value place,
                    Value first, int64_t count) {
-    for (auto [to, from] : {std::pair(q, Value(op.getQ())), std::pair(dresult, Value(op.getDresult()))})
-      tile.copy(to, place, count, hasFours(from, scores.headDim), [&, from = from](Value i) {
+    for (auto [to, from] :
+         {std::pair(q, Value(op.getQ())), std::pair(dresult, Value(op.getDresult()))})
+      tile.copy(to, place, count, [&, from = from](Value i) {
         QueryRow row = rowOf(work, b.add(first, i));
         return Vector{{from, {row.query}}, scores.column(row.head)};
       });
@@ -104,7 +111,7 @@ private:
   void copyKeys(const AttentionTile &tile, const Work &work, Value k, Value v, Value place,
                 Value first, int64_t count) {
     for (auto [to, from] : {std::pair(k, Value(op.getK())), std::pair(v, Value(op.getV()))})
-      tile.copy(to, place, count, hasFours(from, scores.headDim), [&, from = from](Value i) {
+      tile.copy(to, place, count, [&, from = from](Value i) {
         return Vector{{from, {keyOf(work, b.add(first, i))}}, scores.column(work.kvHead)};
       });
   }
@@ -117,7 +124,7 @@ private:
     auto placeOf = [&](Value number) { return b.mul(b.rem(number, slots), columns); };
     if (slots > 1)
       b.ifThen(b.less(from, end), [&] { copy(placeOf(from), from); });
-    return b.loop(from, end, values, [&](Value number, ValueRange before) {
+    Values sums = b.loop(from, end, values, [&](Value number, ValueRange before) {
       if (slots == 1) {
         barrier(b); // the one before is read
         copy(placeOf(number), number);
@@ -129,6 +136,8 @@ private:
         b.ifThen(b.less(following, end), [&] { copy(placeOf(following), following); });
       return turn(placeOf(number), number, before);
     });
+    waitForCopies(b); // there is no tile: of the block's rows
+    return sums;
   }
 
   /// Of a row of queries: what its scores' probabilities and gradients follow from.
@@ -189,27 +198,26 @@ private:
         [&](Value place, Value number, ValueRange before) {
           Values products = tile.products(q, k, place), dweights = tile.products(dresult, v, place);
           Value first = b.mul(number, shape.columns);
-          Values gradients, lengths(before.take_back(isSlope() ? rows : 0));
+          Values lengths(before.take_back(isSlope() ? rows : 0));
           for (auto [i, row] : llvm::enumerate(own)) {
             Values factors;
             for (int64_t j = 0; op.getDropoutKey() && j < columns; j += 4)
-              llvm::append_range(factors, dropout(row).draw(row.query,
-                                                            b.add(b.mul(number, columns / 4), j / 4),
-                                                            tile.column(0)));
+              llvm::append_range(
+                  factors, dropout(row).draw(row.query, b.add(b.mul(number, columns / 4), j / 4),
+                                             tile.column(0)));
             for (int64_t j = 0; j < columns; ++j) {
               int64_t at = static_cast<int64_t>(i) * columns + j;
               Value key = b.add(first, tile.column(j));
               Value ds = gradientOf(work, row, saved[i], key, Value(), products[at], dweights[at],
                                     factors.empty() ? Value() : factors[j])
                              .second;
-              gradients.push_back(ds);
+              tile.putWeight(ds, weights, i, j);
               if (isSlope()) {
                 Value length = scores.biasPlace(b.sub(key, row.place)).second;
                 lengths[i] = math::FmaOp::create(b, ds, length, lengths[i]);
               }
             }
           }
-          tile.putWeights(gradients, weights);
           barrier(b);
           withOwnRow(tile, thread, work,
                      [&](const QueryRow &row) { addToTables(tile, thread, row, weights, first); });
@@ -312,7 +320,6 @@ private:
         [&](Value place, Value number, ValueRange before) {
           Values products = tile.products(k, q, place), dweights = tile.products(v, dresult, place);
           Value first = b.mul(number, shape.columns);
-          Values kept(rows * columns, Value()), ds = kept;
           for (int64_t j = 0; j < columns; ++j) {
             QueryRow row = rowOf(work, b.add(first, tile.column(j)));
             Saved saved = savedOf(row);
@@ -320,16 +327,15 @@ private:
               int64_t at = i * columns + j;
               Value key = b.add(work.keys.first, tile.row(i));
               Value factor = op.getDropoutKey() ? dropout(row).of(row.query, key) : Value();
-              std::tie(kept[at], ds[at]) = gradientOf(work, row, saved, key, row.isThere,
-                                                      products[at], dweights[at], factor);
+              auto [kept, ds] = gradientOf(work, row, saved, key, row.isThere, products[at],
+                                           dweights[at], factor);
+              tile.putWeight(kept, weights, i, j);
+              tile.putWeight(ds, gradients, i, j);
             }
           }
-          tile.putWeights(kept, weights);
-          tile.putWeights(ds, gradients);
           barrier(b);
-          withOwnKey(tile, thread, work, [&](Value key) {
-            addToKeyScores(tile, thread, work, key, gradients, first);
-          });
+          withOwnKey(tile, thread, work,
+                     [&](Value key) { addToKeyScores(tile, thread, work, key, gradients, first); });
           Values next = tile.addWeighted(before.take_front(numbers), gradients, q, place);
           next.append(tile.addWeighted(before.drop_front(numbers), weights, dresult, place));
           return next;
@@ -337,8 +343,8 @@ private:
     for (int64_t i = 0; i < rows; ++i) {
       Value number = b.add(work.keys.first, tile.row(i)), column = scores.column(work.kvHead);
       auto ofRow = [&](int64_t skipped) {
-        return Values(ArrayRef(sums).slice(skipped + i * shape.numbersOfThread(),
-                                           shape.numbersOfThread()));
+        return Values(
+            ArrayRef(sums).slice(skipped + i * shape.numbersOfThread(), shape.numbersOfThread()));
       };
       Values dk = ofRow(0), dv = ofRow(numbers);
       for (Value &sum : dk)
@@ -361,8 +367,8 @@ private:
     if (!buffers.dkeyScores)
       return;
     Value number = b.add(work.keys.first, thread);
-    Value isThere = b.both(b.less(thread, b.index(tile.shape.rows())),
-                           b.less(number, work.keys.tokens));
+    Value isThere =
+        b.both(b.less(thread, b.index(tile.shape.rows())), b.less(number, work.keys.tokens));
     b.ifThen(isThere, [&] { body(b.add(work.keys.firstRow, number)); });
   }
 
@@ -388,11 +394,10 @@ private:
 
 bool transformer::simt::emitAttentionGradientBlocks(Loops &b, kernel::AttentionGradientOp op,
                                                     const GradientBuffers &buffers) {
-  if (!b.target)
+  if (!b.target || op.getColumns()) // scores of distances: registers spill
     return false;
-  int64_t headDim = rowWidth(op.getQ()) / int64_t(op.getNumHeads());
-  std::optional<Plan> ofQueries = choosePlan(*b.target, headDim, /*sums=*/1);
-  std::optional<Plan> ofKeys = choosePlan(*b.target, headDim, /*sums=*/2);
+  std::optional<Plan> ofQueries = choosePlan(b, op, /*sums=*/1);
+  std::optional<Plan> ofKeys = choosePlan(b, op, /*sums=*/2);
   if (!ofQueries || !ofKeys)
     return false;
   GradientBlocks nest(b, op, buffers);

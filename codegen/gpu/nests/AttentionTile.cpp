@@ -34,8 +34,7 @@ Value AttentionTile::vectors(int64_t count) const {
     b.forEach(b.index(0), b.index(steps), [&](Value step) {
       Value i = b.add(b.mul(step, shape.threads()), thread);
       b.ifThen(b.less(i, b.index(zeros)), [&] {
-        b.store(b.scalar(0), buffer,
-                {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
+        b.store(b.scalar(0), buffer, {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
       });
     });
   }
@@ -46,18 +45,18 @@ Value AttentionTile::weights() const {
   return sharedMemory(b, {shape.rows(), shape.columns + 4}, b.getF32Type());
 }
 
-void AttentionTile::copy(Value to, Value first, int64_t count, bool fours,
+void AttentionTile::copy(Value to, Value first, int64_t count,
                          function_ref<Vector(Value)> from) const {
-  int64_t width = fours ? 4 : 1, parts = shape.headDim / width, all = count * parts;
+  int64_t parts = shape.headDim / 4, all = count * parts;
   int64_t steps = llvm::divideCeil(all, shape.threads());
   b.forEach(b.index(0), b.index(steps), [&](Value step) {
     Value part = b.add(b.mul(step, shape.threads()), thread);
     auto copyPart = [&] {
-      Value i = b.div(part, parts), column = b.mul(b.rem(part, parts), width);
+      Value i = b.div(part, parts), column = b.mul(b.rem(part, parts), 4);
       Vector vector = from(i);
       Values at = vector.row.at;
       at.push_back(b.add(vector.column, column));
-      copyAsync(b, vector.row.buffer, at, to, Values{b.add(first, i), column}, width);
+      copyAsync(b, vector.row.buffer, at, to, Values{b.add(first, i), column}, 4);
     };
     if (all % shape.threads())
       b.ifThen(b.less(part, b.index(all)), copyPart);
@@ -110,10 +109,8 @@ Values AttentionTile::addWeighted(ValueRange sums, Value weights, Value right, V
   });
 }
 
-void AttentionTile::putWeights(ValueRange values, Value weights) const {
-  for (int64_t i = 0; i < shape.rowsOfThread; ++i)
-    for (int64_t j = 0; j < shape.columnsOfThread(); ++j)
-      b.store(values[i * shape.columnsOfThread() + j], weights, {row(i), column(j)});
+void AttentionTile::putWeight(Value value, Value weights, int64_t i, int64_t j) const {
+  b.store(value, weights, {row(i), column(j)});
 }
 
 Value AttentionTile::overRow(ArrayRef<Value> values,
@@ -124,47 +121,42 @@ Value AttentionTile::overRow(ArrayRef<Value> values,
   return overLanes(b, result, TileShape::lanes, combine);
 }
 
-void AttentionTile::forFours(function_ref<void(int64_t, Value, int64_t)> body) const {
+void AttentionTile::forFours(function_ref<void(int64_t, Value)> body) const {
   for (int64_t v = 0; v < shape.foursOfThread(); ++v) {
     Value column = b.add(b.mul(lane, 4), v * 4 * TileShape::lanes);
-    int64_t end = (v + 1) * 4 * TileShape::lanes, rest = shape.headDim % 4;
-    if (end <= shape.headDim) {
-      body(4 * v, column, 4);
-      continue;
-    }
-    int64_t whole = shape.headDim - rest;
-    b.ifThen(b.less(column, b.index(whole)), [&] { body(4 * v, column, 4); });
-    if (rest)
-      b.ifThen(b.equal(column, b.index(whole)), [&] { body(4 * v, column, rest); });
+    if ((v + 1) * 4 * TileShape::lanes <= shape.headDim)
+      body(4 * v, column);
+    else
+      b.ifThen(b.less(column, b.index(shape.headDim)), [&] { body(4 * v, column); });
   }
 }
 
 void AttentionTile::put(const Vector &vector, bool reads,
                         function_ref<Value(Value, int64_t)> next) const {
-  bool fours = hasFours(vector.row.buffer, shape.headDim);
-  forFours([&](int64_t first, Value column, int64_t count) {
+  Value buffer = vector.row.buffer;
+  bool fours = hasFours(buffer, shape.headDim);
+  forFours([&](int64_t first, Value column) {
     auto at = [&](int64_t n) {
       Values place = vector.row.at;
       place.push_back(b.add(b.add(vector.column, column), n));
       return place;
     };
-    Values old(count, Value()), values;
+    Values old(4, Value()), values;
     if (reads && fours)
-      old = loadFour(b, vector.row.buffer, at(0));
-    else if (reads)
-      for (int64_t n = 0; n < count; ++n)
-        old[n] = b.load(vector.row.buffer, at(n));
-    for (int64_t n = 0; n < count; ++n)
+      old = loadFour(b, buffer, at(0));
+    for (int64_t n = 0; n < 4; ++n) {
+      if (reads && !fours)
+        old[n] = b.load(buffer, at(n));
       values.push_back(next(old[n], first + n));
+    }
     if (fours)
-      return storeFour(b, values, vector.row.buffer, at(0));
-    for (int64_t n = 0; n < count; ++n)
-      b.store(values[n], vector.row.buffer, at(n));
+      return storeFour(b, values, buffer, at(0));
+    for (int64_t n = 0; n < 4; ++n)
+      b.store(values[n], buffer, at(n));
   });
 }
 
-void AttentionTile::update(const Vector &vector,
-                           function_ref<Value(Value, int64_t)> next) const {
+void AttentionTile::update(const Vector &vector, function_ref<Value(Value, int64_t)> next) const {
   put(vector, /*reads=*/true, next);
 }
 
@@ -197,7 +189,8 @@ SequenceTile transformer::simt::findTile(Loops &b, Value number, Value cu, int64
   };
   SequenceTile tile;
   tile.sequence = b.loop(none, last, none, [&](Value i, ValueRange before) {
-    Value begun = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
+    Value begun =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
     return Values{b.add(before[0], arith::IndexCastUIOp::create(b, b.getIndexType(), begun))};
   })[0];
   tile.first = b.mul(b.sub(number, firstTile(tile.sequence)), rows);

@@ -46,23 +46,22 @@ public:
   /// Shared memory for vectors, with zeros behind their numbers, and for a weight of each place.
   Value vectors(int64_t count) const;
   Value weights() const;
-  /// Begins to copy `count` vectors to those from `first` on, by `fours` of numbers or one by one.
-  void copy(Value to, Value first, int64_t count, bool fours,
-            function_ref<Vector(Value i)> from) const;
+  /// Begins to copy `count` vectors to those from `first` on.
+  void copy(Value to, Value first, int64_t count, function_ref<Vector(Value i)> from) const;
 
   /// Products of the thread's rows of `left` with its columns, vectors of `right` from `first` on.
   Values products(Value left, Value right, Value first) const;
   /// For the thread's rows and numbers: `sums` and the weighted vectors of `right`.
   Values addWeighted(ValueRange sums, Value weights, Value right, Value first) const;
-  /// Of all rows and columns of the thread.
-  void putWeights(ValueRange values, Value weights) const;
+  /// Of the thread's i-th row and j-th column.
+  void putWeight(Value value, Value weights, int64_t i, int64_t j) const;
 
   /// Over a row's columns; `values` has the thread's.
   Value overRow(ArrayRef<Value> values, function_ref<Value(Value, Value)> combine) const;
 
-  /// For each four numbers of a vector that are the thread's, and within it: the first's number
-  /// among the thread's, its column, and how many they are.
-  void forFours(function_ref<void(int64_t first, Value column, int64_t count)> body) const;
+  /// For each four numbers of a vector that are the thread's: the first's number among the
+  /// thread's, and its column.
+  void forFours(function_ref<void(int64_t first, Value column)> body) const;
   /// The thread's numbers of a vector in the device's memory: the n-th becomes `next` of it.
   void update(const Vector &vector, function_ref<Value(Value old, int64_t n)> next) const;
   void store(ArrayRef<Value> values, const Vector &vector) const;
@@ -76,7 +75,7 @@ private:
   Value thread, lane, firstRow;
 };
 
-/// Whether numbers of a vector in `buffer` can be copied four at once.
+/// Whether vectors of `headDim` numbers are whole fours at multiples of 16 bytes.
 bool hasFours(Value buffer, int64_t headDim);
 
 /// Where a tile of a sequence's rows is: sequences have tiles of their own, whose number a sum of

@@ -50,6 +50,35 @@ func.func @layer.last(%x: memref<4xf32>) {
   return
 }
 
+// A loop with memory of the workgroup is blocks: the last dimension counts their threads, and the memory is dynamic, each
+// piece at a multiple of 16 bytes.
+// CHECK-LABEL: @blocks(
+// CHECK: %[[ROWS:.*]] = memref.dim
+// CHECK: %[[B:.*]] = arith.maxui %{{.*}}, %{{.*}} : index
+// CHECK: gpu.launch blocks(%[[BLOCK:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %[[B]], {{.*}}) threads(%[[THREAD:[^,]*]], {{.*}}) in (%{{.*}} = %c4, {{.*}}) dynamic_shared_memory_size %c32_i32 module(@kernels) function(@blocks_0)
+// CHECK: %[[MEMORY:.*]] = gpu.dynamic_shared_memory
+// CHECK: %[[FIRST:.*]] = memref.view %[[MEMORY]][%c0{{.*}}][] : {{.*}} to memref<3xf32
+// CHECK: %[[SECOND:.*]] = memref.view %[[MEMORY]][%c16{{.*}}][] : {{.*}} to memref<4xf32
+// CHECK: memref.store %{{.*}}, %[[SECOND]][%[[THREAD]]]
+// CHECK: gpu.barrier
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[BLOCK]], %[[THREAD]]]
+func.func @blocks(%x: memref<?x4xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = memref.dim %x, %c0 : memref<?x4xf32>
+  scf.parallel (%i, %t) = (%c0, %c0) to (%rows, %c4) step (%c1, %c1) {
+    %first = memref.alloca() : memref<3xf32, #gpu.address_space<workgroup>>
+    %second = memref.alloca() : memref<4xf32, #gpu.address_space<workgroup>>
+    memref.store %v, %first[%c0] : memref<3xf32, #gpu.address_space<workgroup>>
+    memref.store %v, %second[%t] : memref<4xf32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    %w = memref.load %second[%c0] : memref<4xf32, #gpu.address_space<workgroup>>
+    memref.store %w, %x[%i, %t] : memref<?x4xf32>
+  }
+  return
+}
+
 // Without an architecture the GPU's stages take their own.
 // RUN: transformer-opt %s --transformer-gpu-map | FileCheck %s --check-prefix=ARCH
 // ARCH: transformer.target = #nvvm.target<{{.*}}chip = "sm_90a"
