@@ -176,11 +176,10 @@ private:
     int64_t columns = tile.shape.columnsOfThread();
     for (int64_t j = 0; j < columns; ++j) {
       Value key = b.add(first, tile.column(j));
-      Value rowOfKey = scores.keyScores ? keyOf(work, key).first.at.front() : Value();
       for (auto [i, row] : llvm::enumerate(work.rows)) {
         Value &value = values[static_cast<int64_t>(i) * columns + j];
         Value distance = b.sub(key, row.place);
-        Value score = scores.ofProduct(value, row.query, row.head, rowOfKey, distance);
+        Value score = scores.ofProduct(value, row.query, row.head, Value(), distance);
         Value seen =
             b.both(b.less(key, row.end), b.compare(arith::CmpIPredicate::sge, key, row.from));
         value = b.select(seen, score, none);

@@ -24,8 +24,6 @@ std::optional<TileShape> chooseTile(const GpuTarget &target, int64_t headDim, Va
 /// Registers of a thread for each of its rows that an op's options take, measured by what spilled.
 template <typename Op> int64_t numbersOfOptions(Op op) {
   int64_t count = op.getPositionBias() ? 4 : 0;
-  if constexpr (requires { op.getColumns(); })
-    count += op.getColumns() ? 4 : 0;
   if constexpr (requires { op.getDropoutKey(); })
     count += op.getDropoutKey() ? 8 : 0;
   return count;
@@ -40,7 +38,6 @@ struct GradientBuffers {
   Value deltas; // [Tq, heads]: products of the result and its gradient
   Value dbias;  // [Tq, heads * biasColumns]: what a query adds to a bias's gradient, or null
   int64_t biasColumns;
-  Value dqueryScores, dkeyScores; // or null
 };
 
 /// Backward but for the sum of `dbias`, where there are tiles for it: emitted or not.

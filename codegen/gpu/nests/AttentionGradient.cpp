@@ -37,8 +37,7 @@ public:
     deltas = b.buffer({ShapedType::kDynamic, scores.heads}, b.getF32Type(), queries);
     if (scores.bias)
       dbias = b.buffer({ShapedType::kDynamic, scores.heads * biasColumns}, b.getF32Type(), queries);
-    if (!emitAttentionGradientBlocks(b, op,
-                                     {deltas, dbias, biasColumns, dqueryScores, dkeyScores})) {
+    if (!emitAttentionGradientBlocks(b, op, {deltas, dbias, biasColumns})) {
       b.threads({queries, heads}, [&](ValueRange at) { emitQuery(at[0], at[1]); });
       b.threads({b.dim(k, 0), b.index(scores.kvHeads)},
                 [&](ValueRange at) { emitKey(at[0], at[1]); });

@@ -155,8 +155,7 @@ private:
                                      Value key, Value isThere, Value product, Value dweight,
                                      Value factor) {
     Value distance = b.sub(key, row.place);
-    Value rowOfKey = scores.keyScores ? keyOf(work, key) : Value();
-    Value score = scores.ofProduct(product, row.query, row.head, rowOfKey, distance);
+    Value score = scores.ofProduct(product, row.query, row.head, Value(), distance);
     Value seen = b.both(b.less(key, row.end), b.compare(arith::CmpIPredicate::sge, key, row.from));
     seen = isThere ? b.both(seen, isThere) : seen;
     Value p = math::ExpOp::create(b, b.subf(score, saved.sum)), none = b.scalar(0);
@@ -188,7 +187,10 @@ private:
     Value from = b.div(rowOf(work, work.queries.first).from, shape.columns);
     Value end = b.max(rowOf(work, last).end, b.index(0));
     end = b.div(b.add(end, shape.columns - 1), shape.columns);
-    withOwnRow(tile, thread, work, [&](const QueryRow &row) { clearTables(row); });
+    withOwnRow(tile, thread, work, [&](const QueryRow &row) {
+      clear(buffers.dbias, row.query, firstColumn(buffers.dbias, row.head, scores.heads),
+            rowWidth(buffers.dbias) / scores.heads);
+    });
     Values none(rows * shape.numbersOfThread() + (isSlope() ? rows : 0), b.scalar(0));
     Values sums = through(
         slots, shape.columns, from, end, none,
@@ -220,7 +222,7 @@ private:
           }
           barrier(b);
           withOwnRow(tile, thread, work,
-                     [&](const QueryRow &row) { addToTables(tile, thread, row, weights, first); });
+                     [&](const QueryRow &row) { addToTable(tile, thread, row, weights, first); });
           Values next = tile.addWeighted(before.drop_back(lengths.size()), weights, k, place);
           next.append(lengths);
           return next;
@@ -247,10 +249,10 @@ private:
     return scores.bias && cast<MemRefType>(scores.bias.getType()).getRank() == 1;
   }
 
-  /// Tables by distance, of which many places of a row add to one number, have a thread a row.
+  /// A table by distance, of which many places of a row add to one number, have a thread a row.
   void withOwnRow(const AttentionTile &tile, Value thread, const Work &work,
                   function_ref<void(const QueryRow &)> body) {
-    if (!buffers.dqueryScores && (!buffers.dbias || isSlope()))
+    if (!buffers.dbias || isSlope())
       return;
     b.ifThen(b.less(thread, b.index(tile.shape.rows())), [&] {
       QueryRow row = rowOf(work, b.add(work.queries.first, thread));
@@ -271,24 +273,13 @@ private:
     return b.mul(head, rowWidth(buffer) / heads);
   }
 
-  void clearTables(const QueryRow &row) {
-    for (Value table : {buffers.dqueryScores, isSlope() ? Value() : buffers.dbias})
-      if (table)
-        clear(table, row.query, firstColumn(table, row.head, scores.heads),
-              rowWidth(table) / scores.heads);
-  }
-
-  void addToTables(const AttentionTile &tile, Value thread, const QueryRow &row, Value gradients,
-                   Value first) {
+  void addToTable(const AttentionTile &tile, Value thread, const QueryRow &row, Value gradients,
+                  Value first) {
     b.forEach(b.index(0), b.index(tile.shape.columns), [&](Value i) {
       Value distance = b.sub(b.add(first, i), row.place), ds = b.load(gradients, {thread, i});
-      auto add = [&](Value table, Value column, Value term) {
-        addTo(table, row.query, b.add(firstColumn(table, row.head, scores.heads), column), term);
-      };
-      if (buffers.dqueryScores)
-        add(buffers.dqueryScores, scores.relativeColumn(distance), b.mulf(ds, scores.scale()));
-      if (buffers.dbias && !isSlope())
-        add(buffers.dbias, scores.biasPlace(distance).first, ds);
+      Value column = b.add(firstColumn(buffers.dbias, row.head, scores.heads),
+                           scores.biasPlace(distance).first);
+      addTo(buffers.dbias, row.query, column, ds);
     });
   }
 
@@ -308,9 +299,6 @@ private:
     end = b.max(b.mul(b.sub(end, shift), group), b.index(0));
     from = b.div(b.mul(from, group), shape.columns);
     end = b.div(b.add(end, shape.columns - 1), shape.columns);
-    withOwnKey(tile, thread, work, [&](Value key) {
-      clear(buffers.dkeyScores, key, keyScoresColumn(work), keyScoresWidth());
-    });
     int64_t numbers = rows * shape.numbersOfThread();
     Values sums = through(
         slots, shape.columns, from, end, Values(2 * numbers, b.scalar(0)),
@@ -334,8 +322,6 @@ private:
             }
           }
           barrier(b);
-          withOwnKey(tile, thread, work,
-                     [&](Value key) { addToKeyScores(tile, thread, work, key, gradients, first); });
           Values next = tile.addWeighted(before.take_front(numbers), gradients, q, place);
           next.append(tile.addWeighted(before.drop_front(numbers), weights, dresult, place));
           return next;
@@ -355,33 +341,6 @@ private:
         tile.store(dv, {{op.getOuts()[2], {key}}, column});
       });
     }
-  }
-
-  int64_t keyScoresWidth() { return rowWidth(buffers.dkeyScores) / scores.kvHeads; }
-  Value keyScoresColumn(const Work &work) {
-    return firstColumn(buffers.dkeyScores, work.kvHead, scores.kvHeads);
-  }
-
-  void withOwnKey(const AttentionTile &tile, Value thread, const Work &work,
-                  function_ref<void(Value key)> body) {
-    if (!buffers.dkeyScores)
-      return;
-    Value number = b.add(work.keys.first, thread);
-    Value isThere =
-        b.both(b.less(thread, b.index(tile.shape.rows())), b.less(number, work.keys.tokens));
-    b.ifThen(isThere, [&] { body(b.add(work.keys.firstRow, number)); });
-  }
-
-  void addToKeyScores(const AttentionTile &tile, Value thread, const Work &work, Value key,
-                      Value gradients, Value first) {
-    Value number = b.sub(key, work.keys.firstRow);
-    b.forEach(b.index(0), b.index(tile.shape.columns), [&](Value i) {
-      QueryRow row = rowOf(work, b.add(first, i));
-      Value column = scores.relativeColumn(b.sub(number, row.place));
-      Value ds = b.load(gradients, {thread, i});
-      addTo(buffers.dkeyScores, key, b.add(keyScoresColumn(work), column),
-            b.mulf(ds, scores.scale()));
-    });
   }
 
   Loops &b;
