@@ -87,38 +87,25 @@ private:
     return {kept, b.mulf(p, b.subf(dp, b.load(deltas, {query, head})))};
   }
 
-  void zero(Value buffer, Value row, Value first, int64_t count) {
-    b.forEach(b.index(0), b.index(count),
-              [&](Value i) { b.store(b.scalar(0), buffer, {row, b.add(first, i)}); });
-  }
-  void addTo(Value buffer, Value row, Value column, Value term) {
-    Values at = {row, column};
-    b.store(b.addf(b.load(buffer, at), term), buffer, at);
-  }
   /// Adds `factor` times a row of a head's numbers.
   void addRow(Value to, Value row, Value head, Value factor, Value from, Value other,
               Value otherHead) {
     b.forEach(b.index(0), b.index(scores.headDim), [&](Value d) {
       Value x = b.load(from, {other, b.add(scores.column(otherHead), d)});
-      addTo(to, row, b.add(scores.column(head), d), b.mulf(factor, x));
+      addTo(b, to, row, b.add(scores.column(head), d), b.mulf(factor, x));
     });
   }
-  /// The first column of a head's numbers in rows of `count` heads.
-  Value firstColumn(Value buffer, Value head, int64_t count) {
-    return b.mul(head, rowWidth(buffer) / count);
-  }
-
   void emitQuery(Value query, Value head) {
     Sequence of = sequence(op.getCuQueries(), query);
     Value place = b.add(b.sub(query, of.firstQuery), of.shift), kvHead = scores.kvHeadOf(head);
     b.store(dot(dresult, query, head, op.getResult(), query, head), deltas, {query, head});
-    zero(dq, query, scores.column(head), scores.headDim);
+    clearColumns(b, dq, query, scores.column(head), scores.headDim);
     if (dqueryScores)
-      zero(dqueryScores, query, firstColumn(dqueryScores, head, scores.heads),
-           rowWidth(dqueryScores) / scores.heads);
+      clearColumns(b, dqueryScores, query, firstColumn(b, dqueryScores, head, scores.heads),
+                   rowWidth(dqueryScores) / scores.heads);
     Value biasColumn = b.mul(head, biasColumns);
     if (dbias)
-      zero(dbias, query, biasColumn, biasColumns);
+      clearColumns(b, dbias, query, biasColumn, biasColumns);
     auto [from, end] = scores.keysOf(place, of.keys);
     b.forEach(from, end, [&](Value j) {
       Value key = b.add(of.firstKey, j), distance = b.sub(j, place);
@@ -126,12 +113,12 @@ private:
       Value scaled = b.mulf(ds, scores.scale());
       addRow(dq, query, head, scaled, k, key, kvHead);
       if (dqueryScores) {
-        Value first = firstColumn(dqueryScores, head, scores.heads);
-        addTo(dqueryScores, query, b.add(first, scores.relativeColumn(distance)), scaled);
+        Value first = firstColumn(b, dqueryScores, head, scores.heads);
+        addTo(b, dqueryScores, query, b.add(first, scores.relativeColumn(distance)), scaled);
       }
       if (dbias) {
         auto [column, length] = scores.biasPlace(distance);
-        addTo(dbias, query, b.add(biasColumn, column), length ? b.mulf(ds, length) : ds);
+        addTo(b, dbias, query, b.add(biasColumn, column), length ? b.mulf(ds, length) : ds);
       }
     });
   }
@@ -140,10 +127,10 @@ private:
     Sequence of = sequence(op.getCuKeys(), key);
     Value number = b.sub(key, of.firstKey), group = b.index(scores.group());
     for (Value buffer : {dk, dv})
-      zero(buffer, key, scores.column(kvHead), scores.headDim);
+      clearColumns(b, buffer, key, scores.column(kvHead), scores.headDim);
     if (dkeyScores)
-      zero(dkeyScores, key, firstColumn(dkeyScores, kvHead, scores.kvHeads),
-           rowWidth(dkeyScores) / scores.kvHeads);
+      clearColumns(b, dkeyScores, key, firstColumn(b, dkeyScores, kvHead, scores.kvHeads),
+                   rowWidth(dkeyScores) / scores.kvHeads);
     // Places of queries among the keys, of which those may be negative that see none.
     auto [from, end] = scores.queriesOf(number, of.shift, b.add(of.shift, of.queries));
     b.forEach(b.index(0), group, [&, from = from, end = end](Value member) {
@@ -156,8 +143,8 @@ private:
         addRow(dv, key, kvHead, weight, dresult, query, head);
         addRow(dk, key, kvHead, scaled, op.getQ(), query, head);
         if (dkeyScores) {
-          Value first = firstColumn(dkeyScores, kvHead, scores.kvHeads);
-          addTo(dkeyScores, key, b.add(first, scores.relativeColumn(distance)), scaled);
+          Value first = firstColumn(b, dkeyScores, kvHead, scores.kvHeads);
+          addTo(b, dkeyScores, key, b.add(first, scores.relativeColumn(distance)), scaled);
         }
       });
     });

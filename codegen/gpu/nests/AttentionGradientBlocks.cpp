@@ -188,8 +188,9 @@ private:
     Value end = b.max(rowOf(work, last).end, b.index(0));
     end = b.div(b.add(end, shape.columns - 1), shape.columns);
     withOwnRow(tile, thread, work, [&](const QueryRow &row) {
-      clear(buffers.dbias, row.query, firstColumn(buffers.dbias, row.head, scores.heads),
-            rowWidth(buffers.dbias) / scores.heads);
+      clearColumns(b, buffers.dbias, row.query,
+                   firstColumn(b, buffers.dbias, row.head, scores.heads),
+                   rowWidth(buffers.dbias) / scores.heads);
     });
     Values none(rows * shape.numbersOfThread() + (isSlope() ? rows : 0), b.scalar(0));
     Values sums = through(
@@ -260,26 +261,13 @@ private:
     });
   }
 
-  void clear(Value buffer, Value row, Value first, int64_t count) {
-    b.forEach(b.index(0), b.index(count),
-              [&](Value i) { b.store(b.scalar(0), buffer, {row, b.add(first, i)}); });
-  }
-  void addTo(Value buffer, Value row, Value column, Value term) {
-    Values at = {row, column};
-    b.store(b.addf(b.load(buffer, at), term), buffer, at);
-  }
-  /// The first column of a head's numbers in rows of `heads` heads.
-  Value firstColumn(Value buffer, Value head, int64_t heads) {
-    return b.mul(head, rowWidth(buffer) / heads);
-  }
-
   void addToTable(const AttentionTile &tile, Value thread, const QueryRow &row, Value gradients,
                   Value first) {
     b.forEach(b.index(0), b.index(tile.shape.columns), [&](Value i) {
       Value distance = b.sub(b.add(first, i), row.place), ds = b.load(gradients, {thread, i});
-      Value column = b.add(firstColumn(buffers.dbias, row.head, scores.heads),
+      Value column = b.add(firstColumn(b, buffers.dbias, row.head, scores.heads),
                            scores.biasPlace(distance).first);
-      addTo(buffers.dbias, row.query, column, ds);
+      addTo(b, buffers.dbias, row.query, column, ds);
     });
   }
 

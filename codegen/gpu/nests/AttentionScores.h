@@ -70,6 +70,20 @@ struct AttentionScores {
   AttentionOptionsAttr options;
 };
 
+/// Zeros for `count` columns of a row, from `first` on.
+inline void clearColumns(Loops &b, Value buffer, Value row, Value first, int64_t count) {
+  b.forEach(b.index(0), b.index(count),
+            [&](Value i) { b.store(b.scalar(0), buffer, {row, b.add(first, i)}); });
+}
+inline void addTo(Loops &b, Value buffer, Value row, Value column, Value term) {
+  Values at = {row, column};
+  b.store(b.addf(b.load(buffer, at), term), buffer, at);
+}
+/// The first column of a head's numbers in rows of `heads` heads.
+inline Value firstColumn(Loops &b, Value buffer, Value head, int64_t heads) {
+  return b.mul(head, rowWidth(buffer) / heads);
+}
+
 } // namespace mlir::transformer::simt
 
 #endif // CODEGEN_GPU_NESTS_ATTENTIONSCORES_H

@@ -9,8 +9,6 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-constexpr int64_t warpSize = 32;
-
 /// f32, a part of the tile in each thread's registers.
 class ThreadProduct : public TileProduct {
 public:

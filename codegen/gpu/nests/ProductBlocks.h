@@ -6,6 +6,8 @@
 
 namespace mlir::transformer::simt {
 
+inline constexpr int64_t warpSize = 32;
+
 /// Emits kernels of blocks for the builder's target. A number of the result is one sum, along the
 /// depth from its start, whichever tile it is in.
 void emitProductBlocks(Loops &b, const Product &product);

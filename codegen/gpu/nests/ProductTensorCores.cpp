@@ -11,7 +11,6 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-constexpr int64_t warpSize = 32;
 /// Of an mma.sync; 8 by 8 is what `ldmatrix` loads, four at once.
 constexpr int64_t mmaRows = 16, mmaColumns = 8, mmaDepth = 16, matrix = 8;
 constexpr int64_t sumsOfMma = 4; // of a thread
