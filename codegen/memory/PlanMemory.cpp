@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -82,14 +83,21 @@ private:
     for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
     BufferViewFlowAnalysis aliases(function);
+    SmallVector<memref::AllocOp> ofTasks;
     WalkResult nested = function.walk([&](memref::AllocOp alloc) {
       if (alloc->getBlock() == &block)
         return WalkResult::advance();
+      if (isa<scf::ForallOp>(alloc->getParentOp()) && alloc.getType().hasStaticShape()) {
+        ofTasks.push_back(alloc);
+        return WalkResult::advance();
+      }
       alloc.emitOpError("inside a loop cannot be given a place in the arena");
       return WalkResult::interrupt();
     });
     if (nested.wasInterrupted())
       return failure();
+    for (memref::AllocOp alloc : ofTasks)
+      putOnStack(alloc);
     for (Operation &op : block) {
       if (auto call = dyn_cast<func::CallOp>(op); call && needs.contains(call.getCallee()))
         calls.push_back(call);
@@ -104,6 +112,15 @@ private:
       partOf(alloc.getDynamicSizes()).pieces.push_back(piece);
     }
     return success();
+  }
+
+  /// What a task keeps for itself is its thread's.
+  void putOnStack(memref::AllocOp alloc) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(alloc);
+    auto own = memref::AllocaOp::create(b, alloc.getType(), b.getI64IntegerAttr(kAlignment));
+    alloc.replaceAllUsesWith(own.getResult());
+    alloc.erase();
   }
 
   Part &partOf(ValueRange sizes) {

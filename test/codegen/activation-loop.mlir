@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=haswell --transformer-cpu-pack-linear --transformer-pass-destinations --canonicalize --transformer-cpu-tile | FileCheck %s
+// RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-pack=arch=haswell --transformer-cpu-tile | FileCheck %s
 // RUN: transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-pack=arch=haswell --transformer-cpu-tile --transformer-cpu-to-buffers | FileCheck %s --check-prefix=BUFFERS
 
 // An activation is long code: sums go to memory, from where a loop takes row after row and panel after
@@ -21,7 +21,9 @@
 // BUFFERS-NOT: memref.alloc
 // BUFFERS-NOT: memref.copy
 // BUFFERS: return
-func.func @gelu(%x: tensor<?x768xf32>, %w: tensor<1056x768xf32>, %b: tensor<1056xf32>) -> tensor<?x1056xf32> {
+transformer.parameter @w : tensor<1056x768xf32>
+func.func @gelu(%x: tensor<?x768xf32>, %b: tensor<1056xf32>) -> tensor<?x1056xf32> {
+  %w = transformer.get_parameter @w : tensor<1056x768xf32>
   %0 = transformer.linear %x, %w bias(%b : tensor<1056xf32>) out_in : tensor<?x768xf32>, tensor<1056x768xf32> -> tensor<?x1056xf32>
   %1 = transformer.activation gelu %0 : tensor<?x1056xf32>
   return %1 : tensor<?x1056xf32>

@@ -1,5 +1,5 @@
 // DEFINE: %{arch} = haswell
-// DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=%{arch} --transformer-cpu-pack-linear --transformer-pass-destinations --canonicalize --transformer-cpu-tile
+// DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-pack=arch=%{arch} --transformer-cpu-tile
 // RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V3
 // REDEFINE: %{arch} = x86-64-v4
 // RUN: %{tile} | FileCheck %s --check-prefixes=CHECK,V4
@@ -41,7 +41,9 @@
 // ONE: scf.forall {{.*}} step (%{{.*}}, 1)
 // ONE-NOT: scf.if
 // ONE: return
-func.func @linear(%x: tensor<?x1024xf32>, %w: tensor<1056x1024xf32>) -> tensor<?x1056xf32> {
+transformer.parameter @w : tensor<1056x1024xf32>
+func.func @linear(%x: tensor<?x1024xf32>) -> tensor<?x1056xf32> {
+  %w = transformer.get_parameter @w : tensor<1056x1024xf32>
   %0 = transformer.linear %x, %w out_in : tensor<?x1024xf32>, tensor<1056x1024xf32> -> tensor<?x1056xf32>
   return %0 : tensor<?x1056xf32>
 }

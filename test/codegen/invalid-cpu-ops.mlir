@@ -42,7 +42,7 @@ func.func @f(%w: memref<17x5xf32>, %y: memref<1x5x16xf32>) {
 
 func.func @f(%y: memref<1x5x16xf32>) {
   // expected-error @below {{expected at least one weight, found none}}
-  "transformer_cpu.pack_weight"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 0, 1>}> : (memref<1x5x16xf32>) -> ()
+  "transformer_cpu.pack_weight"(%y) <{layout = #transformer<weight_layout out_in>, operandSegmentSizes = array<i32: 0, 0, 0, 1>}> : (memref<1x5x16xf32>) -> ()
   return
 }
 
@@ -235,5 +235,13 @@ func.func @scales_of_few_panels(%w: memref<17x40xf32>, %s: memref<1x1x16xf32>) {
 func.func @int4_rows_of_others(%x: memref<?x40xf32>, %y: memref<?x1x4x9xf32>) {
   // expected-error @below {{expected words of ?x2x4x9xf32, found 'memref<?x1x4x9xf32>'}}
   transformer_cpu.int4_rows ins(%x) outs(%y) : (memref<?x40xf32>, memref<?x1x4x9xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%w: memref<16x40xf32>, %s: memref<1x1x16xf32>, %y: memref<1x40x16xi8>, %i: index) {
+  // expected-error @below {{expected all panels of integers at once, found 'memref<1x40x16xi8>'}}
+  transformer_cpu.pack_weight out_in at %i ins(%w) scales(%s) outs(%y) : (memref<16x40xf32>, memref<1x1x16xf32>, index, memref<1x40x16xi8>) -> ()
   return
 }

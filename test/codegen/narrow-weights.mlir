@@ -1,6 +1,6 @@
 // DEFINE: %{arch} = haswell
 // DEFINE: %{pack} = transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-set-target=arch=%{arch} --transformer-cpu-pack-linear --transformer-pass-destinations
-// DEFINE: %{tile} = %{pack} --canonicalize --transformer-cpu-tile
+// DEFINE: %{tile} = transformer-opt %s --transformer-to-linalg-on-tensors --transformer-cpu-pack=arch=%{arch} --transformer-cpu-tile
 // RUN: %{pack} | FileCheck %s --implicit-check-not=quantize_weight
 // RUN: %{tile} | FileCheck %s --check-prefix=TILE
 // REDEFINE: %{arch} = haswell/winograd
@@ -18,8 +18,14 @@
 // CHECK-NEXT: arith.addf %[[SUM]], %[[M]]
 // CHECK: fixed_bytes = 5600 : i64
 
+func.func @bf16(%x: tensor<?x40xf32>, %w: tensor<70x40xf32>) -> tensor<?x70xf32> {
+  %q = transformer.quantize_weight bf16 %w out_in : tensor<70x40xf32>
+  %0 = transformer.linear %x, %q out_in : tensor<?x40xf32>, tensor<70x40xf32> -> tensor<?x70xf32>
+  return %0 : tensor<?x70xf32>
+}
+
 // Few rows go through four panels at once, a row at a time; the fifth is left over.
-// TILE-LABEL: @bf16(
+// TILE-LABEL: @bf16_parameter(
 // TILE: scf.forall
 // TILE: scf.if
 // TILE: -> (vector<1x4x16xf32>) {
@@ -31,12 +37,14 @@
 
 // A row of a panel is half a cache line. Few rows fetch both lines of four k, of the panels behind the
 // four that they read; of many rows, which share a panel, a tile fetches one.
-// FETCH-LABEL: @bf16(
+// FETCH-LABEL: @bf16_parameter(
 // FETCH-COUNT-8: memref.prefetch %{{.*}}[%c{{[4-7]}}, %{{.*}}, %c{{0|32}}]
 // FETCH-NOT: memref.prefetch
 // FETCH: } else {
 // FETCH: memref.prefetch
-func.func @bf16(%x: tensor<?x40xf32>, %w: tensor<70x40xf32>) -> tensor<?x70xf32> {
+transformer.parameter @w : tensor<70x40xf32>
+func.func @bf16_parameter(%x: tensor<?x40xf32>) -> tensor<?x70xf32> {
+  %w = transformer.get_parameter @w : tensor<70x40xf32>
   %q = transformer.quantize_weight bf16 %w out_in : tensor<70x40xf32>
   %0 = transformer.linear %x, %q out_in : tensor<?x40xf32>, tensor<70x40xf32> -> tensor<?x70xf32>
   return %0 : tensor<?x70xf32>

@@ -14,9 +14,10 @@ using namespace mlir::transformer::kernel;
 
 namespace {
 
-/// Weights of `k` inputs whose outputs fill `panels` of `columns`, one behind the other.
+/// Weights of `k` inputs whose outputs fill `panels` of `columns`, if it is said how many, one
+/// behind the other.
 LogicalResult verifyWeights(Operation *op, ValueRange weights, WeightLayout layout, int64_t k,
-                            int64_t panels, int64_t columns) {
+                            std::optional<int64_t> panels, int64_t columns) {
   unsigned outputDim = layout == WeightLayout::OutIn ? 0 : 1;
   int64_t outputs = 0;
   for (auto [i, weight] : llvm::enumerate(weights)) {
@@ -34,9 +35,9 @@ LogicalResult verifyWeights(Operation *op, ValueRange weights, WeightLayout layo
     outputs += type.getDimSize(outputDim);
   }
   int64_t expected = llvm::divideCeil(outputs, columns);
-  if (panels != expected)
+  if (panels && *panels != expected)
     return op->emitOpError() << "expected " << expected << " panels for " << outputs
-                             << " outputs, found " << panels;
+                             << " outputs, found " << *panels;
   return success();
 }
 
@@ -111,7 +112,10 @@ LogicalResult PackWeightOp::verify() {
   if (getScales() && element.isF32() &&
       failed(verifyBuffer(*this, "scales", getScales(), f32(*this), {*k})))
     return failure();
-  return verifyWeights(*this, getWeights(), getLayout(), *k, count, columns);
+  if (getFirst() && (isInt8 || isInt4))
+    return emitOpError() << "expected all panels of integers at once, found " << panels;
+  return verifyWeights(*this, getWeights(), getLayout(), *k,
+                       getFirst() ? std::nullopt : std::optional(count), columns);
 }
 
 LogicalResult WeightGradientOp::verify() {

@@ -24,7 +24,8 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     S = 1 + ceil(K / 6): row k divided by `scales[k]`, a power of two, columns then
     scaled by a power of two to a root mean square in [1, 2), behind a step that
     holds the inverse scales of the columns and what the pairs of weights correct
-    (`codegen/cpu/linear/Winograd.h`).
+    (`codegen/cpu/linear/Winograd.h`). With `at`, an index, panels are those from that
+    one on, as many as the outs hold; of those behind the last there is nothing.
 
     The type of the panels says how they hold weights, as
     `transformer.quantize_weight` defines:
@@ -37,9 +38,9 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     | `[P, G, 8, NR]` i32, G = ceil(K / 32) | `[P, 1, NR]` f32 | over the scale of its column, plus 128, in bytes: 32 g + 8 w + 2 i in byte i of word 2 w of group g, 32 g + 8 w + 2 i + 1 in that of word 2 w + 1; 0 behind K |
     | `[P, G, 4, NR]` i32 | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
   }];
-  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Variadic<Kernel_Buffer>:$outs,
-                       Transformer_WeightLayoutAttr:$layout);
-  let assemblyFormat = "$layout `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Optional<Index>:$first,
+                       Variadic<Kernel_Buffer>:$outs, Transformer_WeightLayoutAttr:$layout);
+  let assemblyFormat = "$layout (`at` $first^)? `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = Kernel_DestinationDeclaration # [{
     /// Of words in i32: whether their weights have 4 bits.
     bool holdsInt4();

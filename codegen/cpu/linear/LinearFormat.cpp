@@ -55,7 +55,7 @@ Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearO
                                           Value scales, ArrayRef<int64_t> shape, Type element) {
   Value out = tensor::EmptyOp::create(b, shape, element);
   return cpu::PackWeightOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight}, scales,
-                                   ValueRange{out}, operands.layout)
+                                   Value(), ValueRange{out}, operands.layout)
       .getResult(0);
 }
 

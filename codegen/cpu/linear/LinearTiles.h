@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
@@ -21,6 +22,12 @@ int64_t stepsOf(linalg::GenericOp contraction);
 /// often the panels.
 Value rowsOf(linalg::GenericOp contraction);
 Value panelsOf(linalg::GenericOp contraction);
+
+/// Whether a part of the panels can be made by itself.
+bool canPackInTasks(cpu::PackWeightOp pack);
+/// Lets each task of `tasks`, which have `panels` panels, or fewer at the end, make its own.
+void moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, scf::ForallOp tasks,
+                   int64_t panels);
 
 /// What canonicalises loops, slices, arithmetic and vectors, no other dialect. A pass makes it
 /// once: that takes as long as applying it to a function.

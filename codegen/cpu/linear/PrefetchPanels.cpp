@@ -1,6 +1,7 @@
 //===- PrefetchPanels.cpp - fetch weights ahead ---------------------------===//
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/PrefetchWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -199,6 +200,8 @@ void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   vector::TransferReadOp read = panelRead(loop);
   if (!read)
     return;
+  if (cpu::PackWeightOp pack = packOf(read))
+    return fetchNextWeight(loop, read, pack, target);
   int64_t k = linearMark(loop).getSteps() * format.products();
   int64_t bytesOfK = format.columnBytes(k) * read.getVectorType().getNumElements() / k;
   if (linearMark(loop).getPanels() > 1 && bytesOfK < target.getLineBytes())

@@ -82,7 +82,8 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
 
 private:
   /// Tasks: `rowBlock` rows, whose inputs take half of the second-level cache,
-  /// by a few panels.
+  /// by a few panels. Where weights are packed in each call a task packs its own panels, and takes
+  /// all rows through them.
   LogicalResult tileTasks(func::FuncOp function) {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp epilogue : epilogues(function)) {
@@ -91,12 +92,22 @@ private:
       auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
-      auto loops = fuseTile(rewriter, epilogue,
-                            {rowBlock(rewriter, rows, format, blockOfK(contraction)),
-                             panelBlock(rewriter, contraction, rows), rewriter.getIndexAttr(0)},
-                            {}, /*parallel=*/true);
+      OpFoldResult all = rewriter.getIndexAttr(0),
+                   rowsOfBlock = rowBlock(rewriter, rows, format, blockOfK(contraction));
+      cpu::PackWeightOp pack = packForTasks(contraction, epilogue);
+      OpFoldResult panels = pack ? rewriter.getIndexAttr(panelsOfTask(contraction))
+                                 : panelBlock(rewriter, contraction, rows);
+      auto loops = fuseTile(rewriter, epilogue, {pack ? all : rowsOfBlock, panels, all}, {},
+                            /*parallel=*/true);
       if (failed(loops))
         return failure();
+      if (pack) {
+        Operation *task = loops->front();
+        moveIntoTasks(rewriter, pack, cast<scf::ForallOp>(task), *getConstantIntValue(panels));
+        for (linalg::GenericOp inTask : epilogues(task))
+          if (failed(fuseTile(rewriter, inTask, {rowsOfBlock, all, all}, {}, /*parallel=*/false)))
+            return failure();
+      }
       if (work)
         setWork(rewriter, cast<scf::ForallOp>(loops->front()), work, rows);
     }
@@ -124,10 +135,8 @@ private:
   /// goes through at once.
   OpFoldResult panelBlock(OpBuilder &builder, linalg::GenericOp contraction, Value rows) const {
     ImplicitLocOpBuilder b(contraction.getLoc(), builder);
-    int64_t all = numPanels(contraction);
-    int64_t many = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
-    int64_t few = llvm::alignTo(many, fewRowsTile(contraction).panels);
-    many = std::min(many, all), few = std::min(few, all);
+    int64_t all = numPanels(contraction), many = panelsOfTask(contraction);
+    int64_t few = std::min<int64_t>(llvm::alignTo(many, fewRowsTile(contraction).panels), all);
     if (few == many)
       return b.getIndexAttr(many);
     auto size = [&](int64_t panels) { return arith::ConstantIndexOp::create(b, panels); };
@@ -136,6 +145,20 @@ private:
   static Value isFew(ImplicitLocOpBuilder &b, Value rows) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
                                  arith::ConstantIndexOp::create(b, kFewRows));
+  }
+  int64_t panelsOfTask(linalg::GenericOp contraction) const {
+    int64_t least = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
+    return std::min(least, numPanels(contraction));
+  }
+  /// What packs the weight, if that is for this layer alone and a panel stays in the second-level
+  /// cache while rows pass.
+  cpu::PackWeightOp packForTasks(linalg::GenericOp contraction, linalg::GenericOp epilogue) const {
+    auto pack = panelsOf(contraction).getDefiningOp<cpu::PackWeightOp>();
+    if (!pack || panelBytes(contraction) > target.getL2Bytes() / 4 || !canPackInTasks(pack))
+      return {};
+    bool isAlone = llvm::all_of(
+        pack->getUsers(), [&](Operation *user) { return user == contraction || user == epilogue; });
+    return isAlone ? pack : cpu::PackWeightOp();
   }
   static int64_t panelBytes(linalg::GenericOp contraction) {
     auto type = cast<RankedTensorType>(panelsOf(contraction).getType());

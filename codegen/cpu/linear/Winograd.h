@@ -55,8 +55,9 @@ inline constexpr int64_t kSumSteps = 17;
 /// Places in step 0.
 inline constexpr int64_t kInverseScale = 0, kWeightCorrection = 2, kRowCorrection = 5;
 
-/// Tokens of a block.
-inline constexpr int64_t kBlock = kStep * kSumSteps;
+/// Tokens of a block: more steps than of a linear layer's sum, since each block reads and writes
+/// the result.
+inline constexpr int64_t kBlock = kStep * 22;
 /// The row of the corrections of block 0, and how far behind that of a block the next one's is.
 inline constexpr int64_t kFirstBlock = 1, kRowsOfBlock = 1 + kBlock;
 

@@ -32,7 +32,7 @@ static_assert(int4::kWord == kEight && weightGroup % kEight == 0);
 struct PackNest {
   WeightReader weight;
   Value scales, panels;
-  int64_t firstPanel;
+  Value firstPanel;
   bool isInt4;
 
   Emit &b() const { return weight.b; }
@@ -48,16 +48,32 @@ struct PackNest {
   int64_t rowsBefore() const { return isWinograd() ? winograd::kStep : 0; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
+  void emitSome(Value lower, Value upper, int64_t most);
   void emitPanel(Value panel, int64_t rows);
   void emitPanels(Value panel, int64_t count, int64_t width);
-  void store(ValueRange rows, Value to, Value first, int64_t column);
+  /// Vectors of a panel's columns.
+  int64_t vectors() const { return llvm::divideCeil(weight.columns, b().lanes()); }
+  /// So many sums at once hide the latency of each.
+  static constexpr int64_t kSums = 4;
+  Values noSquares(int64_t panels) const;
+  void store(ValueRange rows, Value to, Value first, int64_t column,
+             MutableArrayRef<Value> squares);
+  void finish(Value to, ValueRange squares);
   void clearRest(Value to);
 };
 
 } // namespace
 
+/// Where sums of the squares of panels begin, one vector of columns after the other.
+Values PackNest::noSquares(int64_t panels) const {
+  int64_t all = panels * vectors();
+  return isWinograd() ? Values(all * llvm::divideCeil(kSums, all), b().splat(0)) : Values();
+}
+
 /// Rows of the weight, `first` and those behind it, as rows of a panel; eight may be a word or two.
-void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
+/// `squares` are added to where panels need them.
+void PackNest::store(ValueRange rows, Value to, Value first, int64_t column,
+                     MutableArrayRef<Value> squares) {
   int64_t columns = weight.columns, lanes = std::min(b().lanes(), columns - column);
   Value place = first, scale;
   if (element().isInteger() && scales && !isInt4)
@@ -74,6 +90,13 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
     stored = emitPairs(b(), rows);
   } else if (wordsOfEight()) {
     stored = emitToInt8Words(b(), rows, scale);
+  } else if (isWinograd()) {
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      Value ofFeature = b().load(scales, b().add(first, i));
+      stored.push_back(b().mulf(row, b().broadcast(inverseOf(b(), ofFeature))));
+      Value &sum = squares[i % squares.size()];
+      sum = emitFma(b(), stored.back(), stored.back(), sum);
+    }
   } else {
     for (Value row : rows)
       stored.push_back(element().isBF16()       ? emitToBf16(b(), row)
@@ -82,6 +105,19 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column) {
   }
   for (auto [i, row] : llvm::enumerate(stored))
     b().storeVector(row, panels, {to, b().add(place, rowsBefore() + i), b().index(column)}, lanes);
+}
+
+/// Behind the last row.
+void PackNest::finish(Value to, ValueRange squares) {
+  if (wordsOfEight())
+    clearRest(to);
+  if (!isWinograd())
+    return;
+  Values sums;
+  int64_t ofVector = squares.size() / vectors();
+  for (int64_t i = 0; i < vectors(); ++i)
+    sums.push_back(b().sumTree(squares.slice(i * ofVector, ofVector)));
+  scaleWinogradPanel(b(), panels, to, weight.inputs(), sums);
 }
 
 /// Words behind the last weight.
@@ -101,24 +137,28 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
   int64_t lanes = b().lanes(), k = weight.inputs();
   int64_t size = wordsOfEight() ? std::max(lanes, kEight) : lanes;
   Value to = b().add(panel, firstPanel);
-  auto block = [&](Value first, int64_t count) {
+  auto block = [&](Value first, int64_t count, ValueRange before) {
+    Values squares(before);
+    MutableArrayRef<Value> left(squares);
+    size_t own = squares.size() / vectors();
     for (int64_t column = 0; column < weight.columns; column += lanes) {
       Values square;
       for (int64_t i = 0; i < count; i += lanes)
         llvm::append_range(square, weight.read(panel, column, rows, b().add(first, i),
                                                std::min(lanes, count - i)));
-      store(square, to, first, column);
+      store(square, to, first, column, left.take_front(own));
+      left = left.drop_front(own);
     }
+    return squares;
   };
   int64_t whole = k / size * size;
+  Values squares = noSquares(1);
   if (whole)
-    b().forEach(b().index(0), b().index(whole), size, [&](Value first) { block(first, size); });
+    squares = b().loop(b().index(0), b().index(whole), size, squares,
+                       [&](Value first, ValueRange sums) { return block(first, size, sums); });
   if (whole < k)
-    block(b().index(whole), k - whole);
-  if (wordsOfEight())
-    clearRest(to);
-  if (isWinograd())
-    scaleWinogradPanel(b(), panels, scales, to);
+    squares = block(b().index(whole), k - whole, squares);
+  finish(to, squares);
 }
 
 void PackNest::emitOutIn(const Work &work) {
@@ -140,24 +180,30 @@ void PackNest::emitOutIn(const Work &work) {
 /// the weight; all that a row holds for them at once, so that it is read in
 /// long pieces.
 void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
-  int64_t columns = weight.columns, k = weight.inputs(), size = wordsOfEight() ? kEight : 1;
+  int64_t columns = weight.columns, k = weight.inputs();
+  int64_t size = wordsOfEight() ? kEight : isWinograd() ? kSums : 1;
   auto to = [&](int64_t p) { return b().add(b().add(panel, firstPanel), p); };
-  auto block = [&](Value first, int64_t rows) {
+  auto block = [&](Value first, int64_t rows, ValueRange before) {
+    Values squares(before);
+    MutableArrayRef<Value> left(squares);
+    size_t own = squares.size() / (count * vectors());
     for (int64_t p = 0; p < count; ++p)
-      for (int64_t column = 0; column < columns; column += b().lanes())
+      for (int64_t column = 0; column < columns; column += b().lanes()) {
         store(weight.read(b().add(panel, p), column, width - p * columns, first, rows), to(p),
-              first, column);
+              first, column, left.take_front(own));
+        left = left.drop_front(own);
+      }
+    return squares;
   };
   int64_t whole = k / size * size;
-  b().forEach(b().index(0), b().index(whole), size, [&](Value first) { block(first, size); });
+  Values squares = noSquares(count);
+  squares = b().loop(b().index(0), b().index(whole), size, squares,
+                     [&](Value first, ValueRange sums) { return block(first, size, sums); });
   if (whole < k)
-    block(b().index(whole), k - whole);
-  for (int64_t p = 0; p < count; ++p) {
-    if (wordsOfEight())
-      clearRest(to(p));
-    if (isWinograd())
-      scaleWinogradPanel(b(), panels, scales, to(p));
-  }
+    squares = block(b().index(whole), k - whole, squares);
+  int64_t ofPanel = squares.size() / count;
+  for (int64_t p = 0; p < count; ++p)
+    finish(to(p), ArrayRef<Value>(squares).slice(p * ofPanel, ofPanel));
 }
 
 void PackNest::emitInOut(const Work &work) {
@@ -178,16 +224,58 @@ void PackNest::emitInOut(const Work &work) {
   });
 }
 
+/// The panels lower .. upper - 1, at most `most`, by the thread at hand.
+void PackNest::emitSome(Value lower, Value upper, int64_t most) {
+  int64_t outputs = weight.outputs(), columns = weight.columns, whole = outputs / columns;
+  bool inOut = weight.layout == WeightLayout::InOut;
+  auto emitOne = [&](Value panel, int64_t width) {
+    inOut ? emitPanels(panel, 1, width) : emitPanel(panel, width);
+  };
+  auto one = [&] {
+    b().forEach(lower, b().min(upper, b().index(whole)), 1,
+                [&](Value panel) { emitOne(panel, columns); });
+    return Values();
+  };
+  if (inOut && most > 1) {
+    Value all =
+        b().both(b().eq(b().sub(upper, lower), b().index(most)), b().le(upper, b().index(whole)));
+    b().ifElse(
+        all, {},
+        [&] {
+          emitPanels(lower, most, most * columns);
+          return Values();
+        },
+        one);
+  } else {
+    one();
+  }
+  if (int64_t rest = outputs - whole * columns)
+    b().ifThen(b().both(b().lt(lower, upper), b().eq(upper, b().index(whole + 1))),
+               [&] { emitOne(b().index(whole), rest); });
+}
+
 void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
   Value panels = op.getOuts()[0];
   auto type = cast<MemRefType>(panels.getType());
-  int64_t columns = type.getShape().back(), firstPanel = 0;
+  int64_t columns = type.getShape().back(), most = type.getDimSize(0), before = 0;
+  Value first = op.getFirst();
   if (type.getRank() == 4)
     panels = memref::CollapseShapeOp::create(b, panels,
                                              ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
   for (Value weight : op.getWeights()) {
+    Value firstPanel = b.index(before);
+    if (first)
+      firstPanel = b.sub(firstPanel, first);
     PackNest nest{
         {b, weight, op.getLayout(), columns}, op.getScales(), panels, firstPanel, op.holdsInt4()};
+    int64_t count = llvm::divideCeil(nest.weight.outputs(), columns);
+    before += count;
+    if (first) {
+      auto clamp = [&](Value place) { return b.min(b.notNegative(place), b.index(count)); };
+      Value start = b.sub(first, b.index(before - count));
+      nest.emitSome(clamp(start), clamp(b.add(start, most)), most);
+      continue;
+    }
     int64_t k = nest.weight.inputs(), outputs = nest.weight.outputs();
     std::string inputs = std::to_string(k), width = std::to_string(outputs);
     Work work{"pack_weight " + inputs + "x" + width, "K=" + inputs + " N=" + width, {}};
@@ -196,6 +284,5 @@ void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
       written = k * words / 2; // 4 bytes of eight weights
     work.fixedBytes = outputs * (rowBytes(k) + written);
     op.getLayout() == WeightLayout::OutIn ? nest.emitOutIn(work) : nest.emitInOut(work);
-    firstPanel += outputs / columns;
   }
 }

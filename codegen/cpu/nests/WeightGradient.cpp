@@ -4,8 +4,8 @@
 // some of either, and the tiles of c where they meet. Of a block of tokens a panel stays in the
 // first-level cache and the strips in the second; sums wait in c for the next block. Tokens are
 // never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a step
-// is two tokens, whose numbers share words; by Winograd's inner product it is six, and a block as
-// long as one of its sums.
+// is two tokens, whose numbers share words; by Winograd's inner product it is six, and a block one
+// of its sums.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"

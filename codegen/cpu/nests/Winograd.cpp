@@ -1,10 +1,10 @@
 //===- Winograd.cpp - scales and corrections for Winograd's inner product -===//
 //
 // Both sides go through two sweeps: the sum of squares, whose root's exponent is the
-// scale, and then scaling and the corrections in one. Corrections are summed in
-// double precision; squares are summed again, in a wider range, should they leave
-// float32's. The first sweep over a row fetches the next one, part of which the
-// other core has just written.
+// scale (of weights it is made where they are packed), and then scaling and the corrections in one.
+// Corrections are summed in double precision; squares are summed again, in a wider range, should
+// they leave float32's. The first sweep over a row fetches the next one, part of which the other
+// core has just written.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Winograd.h"
@@ -48,15 +48,16 @@ namespace {
 /// One vector of columns of a panel.
 class PanelScaler {
 public:
-  PanelScaler(Emit &b, Value panels, Value scales, Value panel, Value column)
-      : b(b), panels(panels), scales(scales), panel(panel), column(column), k(rowWidth(scales)),
+  PanelScaler(Emit &b, Value panels, Value panel, Value column, int64_t k)
+      : b(b), panels(panels), panel(panel), column(column), k(k),
         wide(b.vectorType().clone(b.getF64Type())) {}
 
-  void emit() {
+  /// `squares`: their sums.
+  void emit(Value squares) {
     int64_t last = winograd::kStep * winograd::steps(k);
     for (int64_t row = winograd::kStep + k; row < last; ++row)
       store(b.splat(0), b.index(row));
-    Scale scale = scaleOf(b, rootMeanSquare());
+    Scale scale = scaleOf(b, rootMeanSquare(squares));
     Value correction = scaleRows(scale.factor);
     for (int64_t row = 0; row < winograd::kStep; ++row)
       store(row == winograd::kInverseScale       ? scale.inverse
@@ -69,11 +70,8 @@ public:
 private:
   void store(Value x, Value row) { b.storeVector(x, panels, {panel, row, column}); }
 
-  /// Row `at` of the weight by its feature's scale.
-  Value load(Value at) {
-    Value w = b.loadVector(panels, {panel, b.add(at, winograd::kStep), column});
-    return b.mulf(w, b.broadcast(inverseOf(b, b.load(scales, at))));
-  }
+  /// Row `at` of the weight.
+  Value load(Value at) { return b.loadVector(panels, {panel, b.add(at, winograd::kStep), column}); }
 
   Value extend(Value x) { return arith::ExtFOp::create(b, wide, x); }
   Value narrow(Value x) { return arith::TruncFOp::create(b, b.vectorType(), x); }
@@ -92,15 +90,17 @@ private:
     return whole < k ? body(b.index(whole), k - whole, init) : init;
   }
 
-  /// The sum of each column's squares.
-  Value sumSquares(Value zero, function_ref<Value(Value w, Value sum)> add) {
-    Values sums =
-        forSteps(Values(winograd::kStep, zero), [&](Value first, int64_t rows, ValueRange args) {
-          Values next(args);
-          for (int64_t i = 0; i < rows; ++i)
-            next[i] = add(load(b.add(first, i)), next[i]);
-          return next;
-        });
+  /// The sum of each column's squares, in double precision.
+  Value sumSquares() {
+    Values sums = forSteps(Values(winograd::kStep, wideSplat(0)),
+                           [&](Value first, int64_t rows, ValueRange args) {
+                             Values next(args);
+                             for (int64_t i = 0; i < rows; ++i) {
+                               Value w = extend(load(b.add(first, i)));
+                               next[i] = emitFma(b, w, w, next[i]);
+                             }
+                             return next;
+                           });
     return b.sumTree(sums);
   }
 
@@ -108,8 +108,7 @@ private:
 
   /// The root of the mean of each column's squares; in double precision where one
   /// of them leaves float32's range.
-  Value rootMeanSquare() {
-    Value sum = sumSquares(b.splat(0), [&](Value w, Value to) { return emitFma(b, w, w, to); });
+  Value rootMeanSquare(Value sum) {
     auto is = [&](arith::CmpFPredicate predicate, double bound) -> Value {
       return arith::CmpFOp::create(b, predicate, sum, b.splat(bound));
     };
@@ -119,13 +118,7 @@ private:
     return b
         .ifElse(
             inside, b.vectorType(), [&] { return Values{root(sum, b.splat(double(k)))}; },
-            [&] {
-              Value exact = sumSquares(wideSplat(0), [&](Value w, Value to) -> Value {
-                w = extend(w);
-                return b.addf(to, b.mulf(w, w));
-              });
-              return Values{narrow(root(exact, wideSplat(double(k))))};
-            })
+            [&] { return Values{narrow(root(sumSquares(), wideSplat(double(k))))}; })
         .front();
   }
 
@@ -139,7 +132,7 @@ private:
         store(w.back(), b.add(first, winograd::kStep + i));
       }
       auto pair = [&](int64_t i, Value sum) { // exact products
-        return i + 1 < rows ? b.addf(sum, b.mulf(extend(w[i]), extend(w[i + 1]))) : sum;
+        return i + 1 < rows ? emitFma(b, extend(w[i]), extend(w[i + 1]), sum) : sum;
       };
       return Values{pair(0, args[0]), pair(3, args[1])};
     });
@@ -147,7 +140,7 @@ private:
   }
 
   Emit &b;
-  Value panels, scales, panel, column;
+  Value panels, panel, column;
   int64_t k;
   VectorType wide;
 };
@@ -269,9 +262,10 @@ private:
 
 } // namespace
 
-void transformer::scaleWinogradPanel(Emit &b, Value panels, Value scales, Value at) {
-  for (int64_t column = 0; column < rowWidth(panels); column += b.lanes())
-    PanelScaler(b, panels, scales, at, b.index(column)).emit();
+void transformer::scaleWinogradPanel(Emit &b, Value panels, Value at, int64_t k,
+                                     ValueRange squares) {
+  for (auto [i, sum] : llvm::enumerate(squares))
+    PanelScaler(b, panels, at, b.index(i * b.lanes()), k).emit(sum);
 }
 
 void transformer::emitNest(Emit &b, cpu::WinogradRowsOp op) {

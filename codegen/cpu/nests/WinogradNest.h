@@ -6,10 +6,10 @@
 
 namespace mlir::transformer {
 
-/// Scales panel `at` of `panels` `[P, 6 S, NR]`, whose rows 6 .. 5 + K hold
-/// weights, by `scales` `[K]` and its columns' sizes, and writes the rows before and
-/// behind them (codegen/cpu/linear/Winograd.h).
-void scaleWinogradPanel(Emit &b, Value panels, Value scales, Value at);
+/// Scales panel `at` of `panels` `[P, 6 S, NR]`, whose rows 6 .. 5 + k hold weights over the scales
+/// of features, by its columns' sizes, and writes the rows before and behind them
+/// (codegen/cpu/linear/Winograd.h). `squares`: a vector of columns each, the sum of their squares.
+void scaleWinogradPanel(Emit &b, Value panels, Value at, int64_t k, ValueRange squares);
 
 /// Blocks of tokens of a product over them: at least one.
 Value winogradBlocks(Emit &b, Value tokens);

@@ -3,7 +3,7 @@ and checks that a row's bits depend on nothing but the row and its sequence."""
 import numpy as np
 
 import nests
-from checks import arch, check, garbage, gpu, normal, offsets, random, run_checks
+from checks import arch, check, check_parts, garbage, gpu, normal, offsets, part_text, random, run_checks
 
 lanes = nests.vector_lanes(arch)
 panel = 2 * lanes
@@ -181,14 +181,16 @@ def check_weights():
 func.func @{name}(%a: {a}, %b: {b}, %y: {outs}) {{
   transformer_cpu.pack_weight {layout} ins(%a, %b) outs(%y) : ({a}, {b}, {outs}) -> ()
   return
-}}"""
+}}""" + part_text(f"{name}part", layout, {"%a": a, "%b": b}, f"{k}x{panel}xf32")
     library = nests.build(text, arch)
     for name, n, k, layout in cases:
         a, b, y = normal(2 * panel, k), normal(n, k), garbage(2 + -(-n // panel), k, panel)
-        nests.call(library[name], *(w if layout == "out_in" else np.ascontiguousarray(w.T) for w in (a, b)), y)
+        given = [w if layout == "out_in" else np.ascontiguousarray(w.T) for w in (a, b)]
+        nests.call(library[name], *given, y)
         rows = np.concatenate([a, b, np.zeros((-n % panel, k), np.float32)])
         want = rows.reshape(-1, panel, k).transpose(0, 2, 1)
         check(f"pack_weight {layout} {k}x{n}", np.array_equal(y, want))
+        check(f"pack_weight {layout} {k}x{n} by parts", check_parts(nests.call, library[f"{name}part"], y, *given))
 
 
 def check_sinusoids():

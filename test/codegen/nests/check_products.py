@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import nests
-from checks import arch, check, garbage, memref, normal, random, rows_of_sizes, run_checks
+from checks import arch, check, check_parts, garbage, memref, normal, part_text, random, rows_of_sizes, run_checks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import quantize  # noqa: E402
@@ -68,7 +68,7 @@ def check_gradients():
     check_gradients_on(arch, "", lambda lanes: ({4: 4, 8: 6, 16: 8}[lanes], 2 * lanes), lambda tokens: tokens)
     for vectors in (1, 2):
         check_gradients_on(arch, f" winograd {vectors}", lambda lanes: ((16 if lanes == 16 else 8) // vectors, vectors * lanes),
-                           lambda tokens: 1 + max(1, -(-tokens // 102)) + -(-tokens // 6) * 6, kind="winograd", unit=4e-7)
+                           lambda tokens: 1 + max(1, -(-tokens // 132)) + -(-tokens // 6) * 6, kind="winograd", unit=4e-7)
     if has_bf16:
         check_gradients_on(BF16_ARCH, " bf16", lambda lanes: (8, 2 * lanes), lambda tokens: -(-tokens // 2), "i32", quantize.to_bf16)
 
@@ -86,14 +86,16 @@ def check_weights():
 func.func @{name}(%w: {w}, %y: {y}) {{
   transformer_cpu.pack_weight {layout} ins(%w) outs(%y) : ({w}, {y}) -> ()
   return
-}}"""
+}}""" + part_text(f"{name}part", layout, {"%w": w}, f"{-(-k // 2)}x{panel}xi32")
     library = nests.build(text, BF16_ARCH)
     for name, n, k, layout in cases:
         w = rows_of_sizes(n, k)
         y = np.full((-(-n // panel), -(-k // 2), panel), 77, np.uint32)
-        nests.call(library[name], w if layout == "out_in" else np.ascontiguousarray(w.T), y)
+        given = w if layout == "out_in" else np.ascontiguousarray(w.T)
+        nests.call(library[name], given, y)
         wanted = pairs(np.concatenate([w, np.zeros((-n % panel, k), np.float32)]), 1)
         check(f"pack_weight bf16 pairs {k}x{n} {layout}", np.array_equal(y, np.moveaxis(wanted.reshape(-1, panel, wanted.shape[1]), 1, 2)))
+        check(f"pack_weight bf16 pairs {k}x{n} {layout} by parts", check_parts(nests.call, library[f"{name}part"], y, given))
 
 
 def check_rows():

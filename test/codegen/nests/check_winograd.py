@@ -4,7 +4,7 @@ by the sample of squares that they come from."""
 import numpy as np
 
 import nests
-from checks import arch, check, garbage, normal, random, rows_of_sizes, run_checks
+from checks import arch, check, check_parts, garbage, normal, part_text, random, rows_of_sizes, run_checks
 
 panel = nests.vector_lanes(arch)
 STEP = 6
@@ -103,13 +103,14 @@ def check_panels():
 func.func @{name}(%a: {a}, %b: {b}, %t: memref<{k}xf32>, %y: {outs}) {{
   transformer_cpu.pack_weight {layout} ins(%a, %b) scales(%t) outs(%y) : ({a}, {b}, memref<{k}xf32>, {outs}) -> ()
   return
-}}"""
+}}""" + part_text(f"{name}part", layout, {"%a": a, "%b": b, "%t": f"memref<{k}xf32>"}, f"{1 - -k // STEP}x6x{panel}xf32", "%t")
     library = nests.build(text, arch)
     for name, n, k, layout in cases:
         weights = [rows_of_sizes(m, k) for m in (2 * panel, n)]
         scales = feature_scales(k)
         y = garbage(2 + -(-n // panel), 1 - -k // STEP, STEP, panel)
-        nests.call(library[name], *(w if layout == "out_in" else np.ascontiguousarray(w.T) for w in weights), scales, y)
+        given = [w if layout == "out_in" else np.ascontiguousarray(w.T) for w in weights]
+        nests.call(library[name], *given, scales, y)
         w = np.concatenate([*weights, np.zeros((-n % panel, k), np.float32)]) / scales
         columns = y.transpose(0, 3, 1, 2).reshape(-1, 1 - -k // STEP, STEP)
         scale = scale_of(w)
@@ -126,6 +127,7 @@ func.func @{name}(%a: {a}, %b: {b}, %t: memref<{k}xf32>, %y: {outs}) {{
         found = ((p[0] + q[1]) * (p[1] + q[0]) + p[2] * q[2] - (q[4] - p[3]) * (q[3] - p[4]) + p[5] * q[5]).sum(-1)
         wanted = x @ (w * scale[:, None]).astype(np.float64).T
         check(f"winograd panels {layout} {k}x{n}", bool(ok) and close(found, wanted, k + 1))
+        check(f"winograd panels {layout} {k}x{n} by parts", check_parts(nests.call, library[f"{name}part"], y, *given, scales))
 
 
 SAMPLE = 32

@@ -17,6 +17,37 @@ def check(what, ok, note=""):
     print(f"{what}: {note}{'' if ok else '  FAILED'}")
 
 
+PANELS_OF_PART = 2
+
+
+def part_text(name, layout, ins, panel_type, scales=""):
+    """`@name` packs PANELS_OF_PART panels of `panel_type` from the first given on: of `ins`, types by names, by `scales`."""
+    types = {**ins, "%y": f"memref<{PANELS_OF_PART}x{panel_type}>"}
+    arguments = ", ".join(f"{name}: {type}" for name, type in types.items())
+    weights = ", ".join(name for name in ins if name != scales)
+    of_scales = f"scales({scales})" if scales else ""
+    return f"""
+func.func @{name}(%at: memref<1xindex>, {arguments}) {{
+  %zero = arith.constant 0 : index
+  %first = memref.load %at[%zero] : memref<1xindex>
+  transformer_cpu.pack_weight {layout} at %first ins({weights}) {of_scales} outs(%y) : ({", ".join(type for name, type in types.items() if name not in (scales, "%y"))}{f", {ins[scales]}" if scales else ""}, index, {types["%y"]}) -> ()
+  return
+}}"""
+
+
+def check_parts(call, function, panels, *ins):
+    """Whether parts, from each panel on, are those of the whole; behind its end nothing is written."""
+    ok = True
+    for first in range(len(panels)):
+        part = np.full((PANELS_OF_PART, *panels.shape[1:]), 77, panels.dtype)
+        wanted = part.copy()
+        there = panels[first : first + PANELS_OF_PART]
+        wanted[: len(there)] = there
+        call(function, np.array([first], np.int64), *ins, part)
+        ok &= part.tobytes() == wanted.tobytes()
+    return ok
+
+
 def run_checks(*parts):
     """Runs the functions that the command line chooses, and exits."""
     for part in parts:

@@ -1,0 +1,47 @@
+//===- PackInTasks.cpp - panels made by the task that reads them ----------===//
+//
+// In a step of training weights are packed anew in each call. A task that packs its own panels
+// has them in its caches, and only the weight passes through memory, fetched while the panels
+// before are multiplied (PrefetchPanels.cpp).
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/linear/LinearTiles.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+bool transformer::canPackInTasks(cpu::PackWeightOp pack) {
+  // Scales of integers are in panels, too.
+  return !pack.getScales() || getElementTypeOrSelf(pack.getOuts()[0]).isF32();
+}
+
+void transformer::moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, scf::ForallOp tasks,
+                                int64_t panels) {
+  auto all = cast<RankedTensorType>(pack.getResult(0).getType());
+  SmallVector<int64_t> shape(all.getShape());
+  shape[0] = panels;
+  SmallVector<tensor::ExtractSliceOp> slices;
+  for (Operation *user : pack->getUsers())
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
+      slices.push_back(slice);
+  rewriter.setInsertionPointToStart(tasks.getBody());
+  ImplicitLocOpBuilder b(pack.getLoc(), rewriter);
+  Value empty = tensor::EmptyOp::create(b, shape, all.getElementType());
+  Value first = tasks.getInductionVar(0);
+  Value own = cpu::PackWeightOp::create(b, TypeRange{empty.getType()}, pack.getWeights(),
+                                        pack.getScales(), first, ValueRange{empty},
+                                        pack.getLayout())
+                  .getResult(0);
+  for (tensor::ExtractSliceOp slice : slices) {
+    rewriter.setInsertionPoint(slice);
+    SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
+    offsets[0] = rewriter.getIndexAttr(0);
+    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(slice, slice.getType(), own, offsets,
+                                                        slice.getMixedSizes(),
+                                                        slice.getMixedStrides());
+  }
+  if (pack->use_empty())
+    rewriter.eraseOp(pack);
+}

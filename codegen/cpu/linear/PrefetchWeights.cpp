@@ -1,0 +1,107 @@
+//===- PrefetchWeights.cpp - fetch what the next task packs ---------------===//
+#include "codegen/cpu/linear/PrefetchWeights.h"
+#include "codegen/cpu/linear/LinearMarks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+cpu::PackWeightOp transformer::packOf(vector::TransferReadOp panel) {
+  for (Operation *user : panel.getBase().getUsers())
+    if (auto pack = dyn_cast<cpu::PackWeightOp>(user); pack && pack.getFirst())
+      return pack;
+  return {};
+}
+
+namespace {
+
+/// One panel's part of a weight, line by line.
+struct PanelLines {
+  PanelLines(cpu::PackWeightOp pack, Value weight, int64_t lineBytes)
+      : weight(weight), inOut(pack.getLayout() == WeightLayout::InOut),
+        columns(cast<MemRefType>(pack.getOuts()[0].getType()).getShape().back()),
+        ofLine(lineBytes / sizeof(float)) {
+    ArrayRef<int64_t> sizes = cast<MemRefType>(weight.getType()).getShape();
+    inputs = sizes[inOut ? 0 : 1];
+    outputs = sizes[inOut ? 1 : 0];
+  }
+
+  int64_t panels() const { return llvm::divideCeil(outputs, columns); }
+  int64_t ofRow() const { return llvm::divideCeil(inOut ? columns : inputs, ofLine); }
+  int64_t count() const { return ofRow() * (inOut ? inputs : columns); }
+
+  /// Lines first .. end - 1 of `panel`.
+  void fetch(ImplicitLocOpBuilder &b, Value panel, Value first, Value end) const {
+    auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+    Value before = arith::MulIOp::create(b, panel, constant(columns)), one = constant(1),
+          ofRows = constant(ofRow()), lineLength = constant(ofLine), last = constant(outputs - 1);
+    auto fetchLine = [&](OpBuilder &nested, Location loc, Value line, ValueRange) {
+      ImplicitLocOpBuilder body(loc, nested);
+      Value row = arith::DivUIOp::create(body, line, ofRows);
+      Value column = arith::RemUIOp::create(body, line, ofRows);
+      column = arith::MulIOp::create(body, column, lineLength);
+      Value &output = inOut ? column : row;
+      output = arith::AddIOp::create(body, output, before);
+      output = arith::MinUIOp::create(body, output, last); // the last panel may be less than full
+      constexpr int64_t secondLevel = 2;
+      memref::PrefetchOp::create(body, weight, ValueRange{row, column}, /*isWrite=*/false,
+                                 secondLevel, /*isDataCache=*/true);
+      scf::YieldOp::create(body);
+    };
+    scf::ForOp::create(b, first, end, one, ValueRange{}, fetchLine);
+  }
+
+  Value weight;
+  bool inOut;
+  int64_t inputs, outputs, columns, ofLine;
+};
+
+} // namespace
+
+void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
+                                  cpu::PackWeightOp pack, cpu::TargetAttr target) {
+  auto blocks = dyn_cast<scf::ForOp>(loop->getParentOp());
+  scf::ForOp all = blocks && isPart(blocks, LinearPart::Blocks) ? blocks : loop;
+  auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
+  auto step = getConstantIntValue(loop.getStep());
+  if (!rows || !step)
+    return;
+  int64_t turns = llvm::divideCeil(linearMark(loop).getSteps(), *step); // of a tile
+  int64_t lines = PanelLines(pack, pack.getWeights()[0], target.getLineBytes()).count();
+  ImplicitLocOpBuilder b(loop.getLoc(), rows);
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
+  auto distance = [&](Value low, Value high) { return arith::SubIOp::create(b, high, low); };
+  Value tiles = arith::CeilDivUIOp::create(b, distance(rows.getLowerBound(), rows.getUpperBound()),
+                                           rows.getStep());
+  Value turnsOfAll = arith::MulIOp::create(b, tiles, constant(turns));
+  Value share = arith::CeilDivUIOp::create(b, constant(lines), turnsOfAll);
+  b.setInsertionPoint(all);
+  Value tile = arith::DivUIOp::create(b, distance(rows.getLowerBound(), rows.getInductionVar()),
+                                      rows.getStep());
+  Value before = arith::MulIOp::create(b, tile, constant(turns));
+
+  b.setInsertionPointToStart(loop.getBody());
+  Value done = distance(all.getLowerBound(), loop.getInductionVar());
+  if (int64_t inFront = linearMark(all).getBefore())
+    done = arith::AddIOp::create(b, done, constant(inFront));
+  Value turn = arith::AddIOp::create(b, before, arith::DivUIOp::create(b, done, constant(*step)));
+  Value first = arith::MulIOp::create(b, turn, share);
+  Value end = arith::AddIOp::create(b, first, share);
+  end = arith::MinUIOp::create(b, end, constant(lines));
+  // Of the next task the panel that stands where this one does.
+  int64_t ofTask = cast<MemRefType>(pack.getOuts()[0].getType()).getDimSize(0);
+  Value panel = arith::AddIOp::create(b, pack.getFirst(), constant(ofTask));
+  panel = arith::AddIOp::create(b, panel, read.getIndices()[0]);
+  for (Value weight : pack.getWeights()) {
+    PanelLines ofWeight(pack, weight, target.getLineBytes());
+    Value count = constant(ofWeight.panels());
+    Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, panel, count);
+    auto here = scf::IfOp::create(b, isHere, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(here.thenBlock());
+    ofWeight.fetch(b, panel, first, end);
+    b.setInsertionPointAfter(here);
+    panel = arith::SubIOp::create(b, panel, count); // of a weight behind it: far too large
+  }
+}

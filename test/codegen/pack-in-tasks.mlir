@@ -1,0 +1,67 @@
+// DEFINE: %{arch} = x86-64-v3
+// DEFINE: %{tile} = transformer-opt %s --transformer-fuse --transformer-to-linalg-on-tensors --transformer-cpu-pack=arch=%{arch} --transformer-cpu-tile
+// RUN: %{tile} | FileCheck %s
+// RUN: %{tile} --transformer-cpu-to-buffers | FileCheck %s --check-prefix=BUFFERS
+// REDEFINE: %{arch} = x86-64-v4/winograd
+// RUN: %{tile} | FileCheck %s --check-prefix=WINOGRAD
+
+// Weights that are not known when a program is loaded are packed in each call: by each task its own
+// panels, through which all rows go, block by block.
+// CHECK-LABEL: @linear(
+// CHECK-SAME: %[[W:[^:]*]]: tensor<600x768xf32>
+// CHECK-NOT: transformer_cpu.pack_weight
+// CHECK: scf.forall (%[[FIRST:.*]]) in (38)
+// CHECK: tensor.empty() : tensor<1x768x16xf32>
+// CHECK-NEXT: %[[P:.*]] = transformer_cpu.pack_weight out_in at %[[FIRST]] ins(%[[W]]) {{.*}} -> tensor<1x768x16xf32>
+// CHECK: scf.for
+// CHECK: vector.transfer_read %[[P]]
+// WINOGRAD-LABEL: @linear(
+// WINOGRAD: scf.forall (%[[FIRST:.*]]) in (38)
+// WINOGRAD: transformer_cpu.pack_weight out_in at %[[FIRST]] ins({{.*}}) scales({{.*}}) {{.*}} -> tensor<1x129x6x16xf32>
+
+// A panel is the thread's own. While it is multiplied, lines of what the next task packs are fetched,
+// and none of panels.
+// BUFFERS-LABEL: @linear(
+// BUFFERS-SAME: %[[W:[^:]*]]: memref<600x768xf32>
+// BUFFERS: scf.forall (%[[FIRST:.*]]) in (38)
+// BUFFERS: %[[OWN:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1x768x16xf32>
+// BUFFERS: vector.store {{.*}}, %[[OWN]]
+// BUFFERS: scf.for
+// BUFFERS: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %c38
+// BUFFERS: scf.if %[[THERE]] {
+// BUFFERS: scf.for %[[LINE:.*]] = {{.*}} step %c1
+// BUFFERS: %[[ROW:.*]] = arith.divui %[[LINE]], %c48
+// BUFFERS: %[[COLUMN:.*]] = arith.remui %[[LINE]], %c48
+// BUFFERS: memref.prefetch %[[W]][{{.*}}], read, locality<2>, data : memref<600x768xf32>
+// BUFFERS-NOT: memref.prefetch %[[OWN]]
+// BUFFERS: return
+func.func @linear(%w: tensor<600x768xf32>, %x: tensor<?x768xf32>) -> tensor<?x600xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x768xf32>, tensor<600x768xf32> -> tensor<?x600xf32>
+  return %0 : tensor<?x600xf32>
+}
+
+// Of weights that follow each other each panel has its own.
+// CHECK-LABEL: @merged(
+// CHECK: scf.forall (%[[FIRST:.*]]) in (12)
+// CHECK: transformer_cpu.pack_weight in_out at %[[FIRST]] ins(%arg0, %arg1) {{.*}} (tensor<512x128xf32>, tensor<512x64xf32>, index,
+// BUFFERS-LABEL: @merged(
+// BUFFERS-SAME: %[[A:[^:]*]]: memref<512x128xf32>, %[[B:[^:]*]]: memref<512x64xf32>
+// BUFFERS: memref.alloca()
+// BUFFERS: arith.cmpi ult, %{{.*}}, %c8
+// BUFFERS: memref.prefetch %[[A]]
+// BUFFERS: arith.cmpi ult, %{{.*}}, %c4
+// BUFFERS: memref.prefetch %[[B]]
+func.func @merged(%a: tensor<512x128xf32>, %b: tensor<512x64xf32>, %x: tensor<?x512xf32>) -> tensor<?x192xf32> {
+  %w = tensor.concat dim(1) %a, %b : (tensor<512x128xf32>, tensor<512x64xf32>) -> tensor<512x192xf32>
+  %0 = transformer.linear %x, %w in_out : tensor<?x512xf32>, tensor<512x192xf32> -> tensor<?x192xf32>
+  return %0 : tensor<?x192xf32>
+}
+
+// A panel that does not stay in the cache while rows pass is packed before: whole.
+// CHECK-LABEL: @long(
+// CHECK: transformer_cpu.pack_weight out_in ins(%arg0) {{.*}} -> tensor<2x50000x16xf32>
+// CHECK: scf.forall
+func.func @long(%w: tensor<32x50000xf32>, %x: tensor<?x50000xf32>) -> tensor<?x32xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x50000xf32>, tensor<32x50000xf32> -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
