@@ -65,3 +65,14 @@ func.func @long(%w: tensor<32x50000xf32>, %x: tensor<?x50000xf32>) -> tensor<?x3
   %0 = transformer.linear %x, %w out_in : tensor<?x50000xf32>, tensor<32x50000xf32> -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
 }
+
+// Layers of one task each have one panel in turn, and nothing to fetch for another.
+// BUFFERS-LABEL: @two(
+// BUFFERS: memref<1x16x16xf32>
+// BUFFERS-NOT: memref.prefetch
+// BUFFERS: return
+func.func @two(%w: tensor<12x16xf32>, %v: tensor<12x16xf32>, %x: tensor<?x16xf32>) -> (tensor<?x12xf32>, tensor<?x12xf32>) {
+  %0 = transformer.linear %x, %w out_in : tensor<?x16xf32>, tensor<12x16xf32> -> tensor<?x12xf32>
+  %1 = transformer.linear %x, %v out_in : tensor<?x16xf32>, tensor<12x16xf32> -> tensor<?x12xf32>
+  return %0, %1 : tensor<?x12xf32>, tensor<?x12xf32>
+}

@@ -30,17 +30,16 @@ void transformer::moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, 
   ImplicitLocOpBuilder b(pack.getLoc(), rewriter);
   Value empty = tensor::EmptyOp::create(b, shape, all.getElementType());
   Value first = tasks.getInductionVar(0);
-  Value own = cpu::PackWeightOp::create(b, TypeRange{empty.getType()}, pack.getWeights(),
-                                        pack.getScales(), first, ValueRange{empty},
-                                        pack.getLayout())
-                  .getResult(0);
+  Value own =
+      cpu::PackWeightOp::create(b, TypeRange{empty.getType()}, pack.getWeights(), pack.getScales(),
+                                first, ValueRange{empty}, pack.getLayout())
+          .getResult(0);
   for (tensor::ExtractSliceOp slice : slices) {
     rewriter.setInsertionPoint(slice);
     SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();
     offsets[0] = rewriter.getIndexAttr(0);
-    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(slice, slice.getType(), own, offsets,
-                                                        slice.getMixedSizes(),
-                                                        slice.getMixedStrides());
+    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
+        slice, slice.getType(), own, offsets, slice.getMixedSizes(), slice.getMixedStrides());
   }
   if (pack->use_empty())
     rewriter.eraseOp(pack);

@@ -8,10 +8,16 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 cpu::PackWeightOp transformer::packOf(vector::TransferReadOp panel) {
-  for (Operation *user : panel.getBase().getUsers())
-    if (auto pack = dyn_cast<cpu::PackWeightOp>(user); pack && pack.getFirst())
-      return pack;
-  return {};
+  cpu::PackWeightOp last; // tasks that are one share their panel
+  for (Operation *user : panel.getBase().getUsers()) {
+    auto pack = dyn_cast<cpu::PackWeightOp>(user);
+    if (!pack || !pack.getFirst())
+      continue;
+    Operation *around = pack->getBlock()->findAncestorOpInBlock(*panel);
+    if (around && pack->isBeforeInBlock(around) && (!last || last->isBeforeInBlock(pack)))
+      last = pack;
+  }
+  return last;
 }
 
 namespace {
