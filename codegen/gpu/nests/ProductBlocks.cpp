@@ -22,6 +22,8 @@ public:
 
   int64_t numSums() const override { return tile.rowsOfPart * tile.columnsOfPart; }
 
+  /// Four terms at a time are summed on their own: the error grows with the number of additions one
+  /// after another.
   Values add(ValueRange sums, Value stage) const override {
     constexpr int64_t atOnce = 4; // numbers of the depth: a load of what lies along it
     return b.loop(b.index(0), b.index(tile.depth / atOnce), sums, [&](Value i, ValueRange before) {
@@ -29,12 +31,14 @@ public:
       auto x = load(left, down, tile.rowsOfPart, stage, first, atOnce);
       auto y = load(right, along, tile.columnsOfPart, stage, first, atOnce);
       Values next(before);
-      for (int64_t e = 0; e < atOnce; ++e)
-        for (int64_t r = 0; r < tile.rowsOfPart; ++r)
-          for (int64_t c = 0; c < tile.columnsOfPart; ++c) {
-            Value &sum = next[r * tile.columnsOfPart + c];
-            sum = math::FmaOp::create(b, x[e][r], y[e][c], sum);
-          }
+      for (int64_t r = 0; r < tile.rowsOfPart; ++r)
+        for (int64_t c = 0; c < tile.columnsOfPart; ++c) {
+          Value four = b.mulf(x[0][r], y[0][c]);
+          for (int64_t e = 1; e < atOnce; ++e)
+            four = math::FmaOp::create(b, x[e][r], y[e][c], four);
+          Value &sum = next[r * tile.columnsOfPart + c];
+          sum = b.addf(sum, four);
+        }
       return next;
     });
   }
