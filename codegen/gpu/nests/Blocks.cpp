@@ -28,6 +28,13 @@ Value transformer::simt::sharedMemory(Loops &b, ArrayRef<int64_t> shape, Type el
   return memref::AllocaOp::create(b, type);
 }
 
+Value transformer::simt::viewOf(Loops &b, Value bytes, int64_t first, ArrayRef<int64_t> shape,
+                                Type element) {
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
+                              cast<MemRefType>(bytes.getType()).getMemorySpace());
+  return memref::ViewOp::create(b, type, bytes, b.index(first), ValueRange());
+}
+
 void transformer::simt::barrier(Loops &b) { mlir::gpu::BarrierOp::create(b); }
 
 void transformer::simt::copyAsync(Loops &b, Value from, ValueRange at, Value to, ValueRange place,

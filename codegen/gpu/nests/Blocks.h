@@ -13,6 +13,8 @@ void blocks(Loops &b, ValueRange sizes, int64_t count,
 
 /// Memory of the block, at the start of its body.
 Value sharedMemory(Loops &b, ArrayRef<int64_t> shape, Type element);
+/// Numbers in memory of bytes, from a multiple of 16 on.
+Value viewOf(Loops &b, Value bytes, int64_t first, ArrayRef<int64_t> shape, Type element);
 /// Every thread of the block comes here; what they have written to memory all see from here on.
 void barrier(Loops &b);
 

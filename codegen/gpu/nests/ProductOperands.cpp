@@ -77,9 +77,9 @@ bool ProductOperand::isMatrixOf(unsigned row, unsigned depth) {
     AffineMap map = op.getMatchingIndexingMap(stored);
     SmallVector<int64_t> strides;
     int64_t offset;
-    auto type = cast<MemRefType>(stored->get().getType());
+    auto buffer = dyn_cast<MemRefType>(stored->get().getType());
     if (map.getNumResults() != 2 || !map.isProjectedPermutation() ||
-        failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+        (buffer && (failed(buffer.getStridesAndOffset(strides, offset)) || strides.back() != 1)))
       stored = nullptr;
   }
   return !inputs.empty();
@@ -166,5 +166,5 @@ std::optional<Product> transformer::simt::matchProduct(linalg::LinalgOp op) {
     std::swap(left, right);
   if (!left.isMatrixOf(row, depth) || !right.isMatrixOf(column, depth))
     return std::nullopt;
-  return Product{left, right, op.getDpsInitOperand(0)->get(), depth};
+  return Product{left, right, op.getDpsInitOperand(0)->get(), depth, product};
 }

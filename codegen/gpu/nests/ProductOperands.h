@@ -55,17 +55,19 @@ private:
   unsigned row = 0, depth = 0;
 };
 
-/// result[row, column] += the sum over depth of left[row, depth] right[column, depth].
+/// Of each row and column of the result, the sum over depth of left[row, depth] right[column,
+/// depth].
 struct Product {
   ProductOperand left, right;
   Value result;
   unsigned depth; // the loop
+  arith::MulFOp multiplication;
 
   /// Whether the tensor cores multiply what is in memory.
   bool isBf16() const { return left.isBf16() && right.isBf16(); }
 };
 
-/// Nothing: `op` is another sum of terms.
+/// Of buffers, or of tensors, of which less is known. Nothing: `op` is another sum of terms.
 std::optional<Product> matchProduct(linalg::LinalgOp op);
 
 } // namespace mlir::transformer::simt

@@ -12,11 +12,10 @@ bool transformer::simt::isSumOfTerms(linalg::LinalgOp op) {
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isProjectedPermutation();
 }
 
-/// Adds terms along the one loop that is not parallel to what is there.
-void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
-  if (b.target)
-    if (std::optional<Product> product = matchProduct(op))
-      return emitProductBlocks(b, *product);
+namespace {
+
+/// A thread a number.
+void emitThreads(Loops &b, linalg::LinalgOp op, Finish finish) {
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
   unsigned reduction = reductions.front();
@@ -59,6 +58,72 @@ void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
       return map.lookup(addition.getLhs() == sum ? addition.getRhs() : addition.getLhs());
     };
     Value sum = ShapedType::isDynamic(staticCount) ? b.sum(count, term) : b.sum(staticCount, term);
-    b.store(b.addf(b.load(result, at), sum), result, at);
+    finish(sum, at);
   });
+}
+
+void emitSums(Loops &b, linalg::LinalgOp op, Finish finish) {
+  if (b.target)
+    if (std::optional<Product> product = matchProduct(op))
+      return emitProductBlocks(b, *product, finish);
+  emitThreads(b, op, finish);
+}
+
+/// The sums of a product as linalg's, for as long as they are emitted.
+linalg::GenericOp sumsOf(Loops &b, ProductOp op) {
+  SmallVector<AffineMap> maps;
+  for (unsigned i = 0; i < op.getFactors().size(); ++i)
+    maps.push_back(op.factorMap(i));
+  maps.push_back(b.getMultiDimIdentityMap(3).dropResult(2));
+  using enum utils::IteratorType;
+  auto sums = linalg::GenericOp::create(b, TypeRange(), op.getFactors(), op.getOuts()[0], maps,
+                                        ArrayRef{parallel, parallel, reduction});
+  OpBuilder::InsertionGuard guard(b);
+  Block &terms = op.getTerms().front();
+  SmallVector<Type> types(llvm::drop_begin(terms.getArgumentTypes(), 3));
+  types.push_back(b.getF32Type());
+  Block *body =
+      b.createBlock(&sums.getRegion(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  IRMapping map;
+  for (unsigned loop = 0; loop < 3; ++loop)
+    map.map(terms.getArgument(loop), linalg::IndexOp::create(b, loop).getResult());
+  map.map(terms.getArguments().drop_front(3), body->getArguments().drop_back());
+  for (Operation &inner : terms.without_terminator())
+    b.clone(inner, map);
+  Operation *yield = terms.getTerminator();
+  Value term =
+      b.mulf(map.lookupOrDefault(yield->getOperand(0)), map.lookupOrDefault(yield->getOperand(1)));
+  Value next = b.addf(body->getArguments().back(), term);
+  linalg::YieldOp::create(b, next);
+  return sums;
+}
+
+} // namespace
+
+/// Adds terms along the one loop that is not parallel to what is there.
+void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
+  Value result = op.getDpsInitOperand(0)->get();
+  emitSums(b, op,
+           [&](Value sum, ValueRange at) { b.store(b.addf(b.load(result, at), sum), result, at); });
+}
+
+void transformer::simt::emitKernel(Loops &b, ProductOp op) {
+  linalg::GenericOp sums = sumsOf(b, op);
+  emitSums(b, sums, [&](Value sum, ValueRange at) {
+    Block &result = op.getResult().front();
+    Values arguments = {at[0], at[1], sum};
+    for (auto [i, other] : llvm::enumerate(op.getOthers())) {
+      Values place;
+      for (AffineExpr each : op.otherMap(static_cast<unsigned>(i)).getResults())
+        place.push_back(emitIndex(b, each, at));
+      arguments.push_back(b.load(other, place));
+    }
+    IRMapping map;
+    map.map(result.getArguments(), arguments);
+    for (Operation &inner : result.without_terminator())
+      b.clone(inner, map);
+    for (auto [value, out] : llvm::zip_equal(result.getTerminator()->getOperands(), op.getOuts()))
+      b.store(map.lookupOrDefault(value), out, at);
+  });
+  sums.erase();
 }
