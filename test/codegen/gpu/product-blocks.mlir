@@ -68,6 +68,29 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
     return
   }
 
+  // Of many rows: 8 warps of 64 rows and 32 columns, whose 64 sums a thread take the place of four stages.
+  // CHECK-LABEL: @many(
+  // CHECK: memref.alloca() : memref<69632xi8, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x128x32xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x32x128xbf16, #gpu.address_space<workgroup>>
+  // CHECK: nvvm.cp.async.wait.group 2
+  // CHECK-COUNT-32: nvvm.mma.sync
+  // CHECK-NOT: nvvm.mma.sync
+  // CHECK: memref.view {{.*}} to memref<128x136xf32, #gpu.address_space<workgroup>>
+  func.func @many(%x: memref<512x768xbf16>, %w: memref<768x256xbf16>, %y: memref<512x256xf32>) {
+    linalg.generic {indexing_maps = [#xs, affine_map<(d0, d1, d2) -> (d2, d1)>, #ys],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<512x768xbf16>, memref<768x256xbf16>) outs(%y : memref<512x256xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %1 = arith.extf %a : bf16 to f32
+      %2 = arith.extf %b : bf16 to f32
+      %3 = arith.mulf %1, %2 : f32
+      %next = arith.addf %sum, %3 : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+
   // bf16 on both sides: tensor cores. 4 matrices at once, the second operand's with its rows as columns.
   // CHECK-LABEL: @tensor_cores(
   // CHECK: memref.view {{.*}} to memref<4x16x64xbf16, #gpu.address_space<workgroup>>
