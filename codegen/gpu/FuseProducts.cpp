@@ -93,9 +93,9 @@ ProductOp replaceSum(linalg::LinalgOp op) {
     return &inner == addition || &inner == product->multiplication;
   });
   arith::MulFOp times = product->multiplication;
-  simt::YieldOp::create(b, op.getLoc(),
-                        ValueRange{map.lookupOrDefault(times.getLhs()),
-                                   map.lookupOrDefault(times.getRhs())});
+  simt::YieldOp::create(
+      b, op.getLoc(),
+      ValueRange{map.lookupOrDefault(times.getLhs()), map.lookupOrDefault(times.getRhs())});
   Block *whole = addBlock(b, result.getResult(), op.getLoc(), 2, b.getF32Type(), {});
   simt::YieldOp::create(b, op.getLoc(), whole->getArguments().back());
   // Sizes are those of the memory.
@@ -168,9 +168,9 @@ public:
     if (!isOnlyReader)
       llvm::append_range(outs, product.getOuts());
     outs.push_back(op.getOutputs()[0]);
-    auto fused = ProductOp::create(b, op.getLoc(), ValueRange(outs).getTypes(),
-                                   product.getFactors(), others, outs,
-                                   b.getAffineMapArrayAttr(maps));
+    auto fused =
+        ProductOp::create(b, op.getLoc(), ValueRange(outs).getTypes(), product.getFactors(), others,
+                          outs, b.getAffineMapArrayAttr(maps));
     fused.getTerms().takeBody(product.getTerms());
     fused.getResult().takeBody(product.getResult());
     extend(b, fused);

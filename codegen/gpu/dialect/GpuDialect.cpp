@@ -81,8 +81,7 @@ struct ProductBufferization
     auto factors = static_cast<unsigned>(product.getFactors().size());
     unsigned other = read->getOperandNumber() - factors;
     return read->getOperandNumber() >= factors && other < product.getOthers().size() &&
-           product.otherMap(other).isIdentity() &&
-           read->get().getType() == write->get().getType();
+           product.otherMap(other).isIdentity() && read->get().getType() == write->get().getType();
   }
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const bufferization::BufferizationOptions &options,

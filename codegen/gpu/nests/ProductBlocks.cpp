@@ -148,15 +148,16 @@ private:
 
   /// Neighbouring threads have neighbours in memory, and what is made of a sum stands once.
   void finishTile(Value sums, Value thread, int64_t threads, Finish finish) {
-    int64_t count = tile.rows * tile.columns;
+    int64_t width = alignedNumbers(product.result, /*most=*/4);
+    int64_t count = tile.rows * tile.columns / width, inARow = tile.columns / width;
     auto loop = scf::ForOp::create(b, thread, hidden(b, b.index(count)), b.index(threads));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(loop.getBody()->getTerminator());
     Value place = loop.getInductionVar();
-    Value row = b.div(place, tile.columns), column = b.rem(place, tile.columns);
+    Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
     Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
     Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
-    b.ifThen(isThere, [&] { finish(b.load(sums, {row, column}), at); });
+    b.ifThen(isThere, [&] { finish(loadVector(b, sums, {row, column}, width), at); });
   }
 
   Loops &b;

@@ -8,8 +8,8 @@ namespace mlir::transformer::simt {
 
 inline constexpr int64_t warpSize = 32;
 
-/// What becomes of a sum, at its row and column.
-using Finish = function_ref<void(Value sum, ValueRange at)>;
+/// What becomes of sums of a row at neighbouring columns from `at` on, a multiple of their number.
+using Finish = function_ref<void(ValueRange sums, ValueRange at)>;
 
 /// Emits kernels of blocks for the builder's target. A number of the result is one sum, along the
 /// depth from its start, whichever tile it is in.

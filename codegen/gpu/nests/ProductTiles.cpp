@@ -18,7 +18,7 @@ ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
       alongDepth(operand.isAlongDepth()), bf16(bf16) {
   int64_t bytes = bf16 ? 2 : 4;
   bool isSame = operand.isInMemory() && operand.isBf16() == bf16;
-  width = isSame ? operand.alignedNumbers(bytesOfPiece / bytes) : 1;
+  width = isSame ? alignedNumbers(operand.buffer(), bytesOfPiece / bytes) : 1;
   async = isSame && width * bytes >= 4; // what the instruction copies at least
 }
 

@@ -24,8 +24,8 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
   // CHECK-NEXT: gpu.barrier
   // CHECK-COUNT-64: memref.store
   // CHECK: gpu.barrier
-  // CHECK: memref.load {{.*}} : memref<?x128xf32>
-  // CHECK: memref.store {{.*}} : memref<?x128xf32>
+  // CHECK: vector.load {{.*}} : memref<?x128xf32>, vector<4xf32>
+  // CHECK: vector.store {{.*}} : memref<?x128xf32>, vector<4xf32>
   // CHECK: scf.if
   // CHECK: scf.parallel
   // CHECK: memref.view {{.*}} to memref<4x16x36xf32, #gpu.address_space<workgroup>>
@@ -121,13 +121,17 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
   // CHECK-LABEL: @product(
   // CHECK: %[[SUMS:.*]] = memref.view {{.*}} to memref<16x72xf32, #gpu.address_space<workgroup>>
-  // CHECK: %[[SUM:.*]] = memref.load %[[SUMS]]
-  // CHECK-NEXT: %[[BIAS:.*]] = memref.load %arg2[%[[COLUMN:.*]]]
-  // CHECK-NEXT: %[[RESIDUAL:.*]] = memref.load %arg3[%[[ROW:.*]], %[[COLUMN]]]
-  // CHECK-NEXT: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]
-  // CHECK-NEXT: %[[WHOLE:.*]] = arith.addf %[[BIASED]], %[[RESIDUAL]]
-  // CHECK-NEXT: memref.store %[[BIASED]], %arg4[%[[ROW]], %[[COLUMN]]]
-  // CHECK-NEXT: memref.store %[[WHOLE]], %arg3[%[[ROW]], %[[COLUMN]]]
+  // CHECK: vector.load %[[SUMS]]{{.*}}, vector<4xf32>
+  // CHECK: %[[SUM:.*]] = vector.extract
+  // CHECK: vector.load %arg2[%[[COLUMN:.*]]] {{.*}}, vector<4xf32>
+  // CHECK: %[[BIAS:.*]] = vector.extract
+  // CHECK: vector.load %arg3[%[[ROW:.*]], %[[COLUMN]]] {{.*}}, vector<4xf32>
+  // CHECK: %[[RESIDUAL:.*]] = vector.extract
+  // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]
+  // CHECK: arith.addf %[[BIASED]], %[[RESIDUAL]]
+  // CHECK-COUNT-6: arith.addf
+  // CHECK: vector.store %{{.*}}, %arg4[%[[ROW]], %[[COLUMN]]] {{.*}}, vector<4xf32>
+  // CHECK: vector.store %{{.*}}, %arg3[%[[ROW]], %[[COLUMN]]] {{.*}}, vector<4xf32>
   func.func @product(%x: memref<16x64xf32>, %w: memref<64x128xf32>, %bias: memref<128xf32>, %r: memref<16x128xf32>,
       %y: memref<16x128xf32>) {
     transformer_gpu.product ins(%x, %w) with(%bias, %r) outs(%y, %r) maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] terms {
