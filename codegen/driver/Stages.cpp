@@ -6,6 +6,7 @@
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Pipelines.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/memory/Pipelines.h"
 #include "codegen/memory/SubsetModels.h"
@@ -181,7 +182,8 @@ void mlir::transformer::registerCodegenDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllToLLVMIRTranslations(registry);
-  registry.insert<TransformerDialect, kernel::KernelDialect, cpu::CpuDialect>();
+  registry.insert<TransformerDialect, kernel::KernelDialect, cpu::CpuDialect, simt::GpuDialect>();
   kernel::registerBufferization(registry);
   cpu::registerBufferization(registry);
+  simt::registerBufferization(registry);
 }

@@ -39,7 +39,7 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       bool isKernel = isa_and_nonnull<kernel::KernelDialect>(op->getDialect()) &&
                       !isa<kernel::GetParameterOp>(op);
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-      if (isKernel || (linalgOp && simt::isSumOfTerms(linalgOp)))
+      if (isKernel || isa<simt::ProductOp>(op) || (linalgOp && simt::isSumOfTerms(linalgOp)))
         ops.push_back(op);
     });
     const GpuTarget *target = gpuTargetOf(getOperation());
@@ -48,10 +48,10 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       auto emit = [&](auto typed)
         requires requires { simt::emitKernel(b, typed); }
       { return simt::emitKernel(b, typed); };
-      bool emitted = kernel::emitAs<linalg::LinalgOp>(op, emit) || kernel::emitAs<
+      bool emitted = kernel::emitAs<linalg::LinalgOp, simt::ProductOp>(op, emit) || kernel::emitAs<
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"
-                                                                       >(op, emit);
+                                                                                        >(op, emit);
       if (!emitted) {
         op->emitOpError("has no kernel on a GPU");
         return signalPassFailure();

@@ -41,6 +41,21 @@ def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FuseProducts : Pass<"transformer-gpu-fuse-products", "::mlir::ModuleOp"> {
+  let summary = "Matrix products with what is made of their numbers";
+  let description = [{
+    A matrix product that starts from zeros becomes a `transformer_gpu.product`, which writes
+    without having read, and takes in the elementwise ops behind it, as long as one reads its
+    result where it is written: a bias, an activation, a residual, an activation's gradient. Where others
+    read what such an op reads, too, the product writes both. Left alone: a sum that continues
+    another one (gradients that are accumulated in a product), and ops that read other places
+    of a tensor than their own.
+    Run it before bufferisation, in front of which everything has its destination.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::simt::GpuDialect"];
+}
+
 def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Kernels on buffers to threads, functions to arithmetic";
   let description = [{

@@ -18,6 +18,7 @@ void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   manager.addPass(createNarrowWeights());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
+  manager.addPass(createFuseProducts());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
   manager.addPass(createEmitGpuKernels());

@@ -36,7 +36,7 @@ struct GpuTarget {
   /// Matrix products: of many rows, and of at most as many as the second tile has.
   ProductTile product = {128, 128, 16, 3, 8, 8};
   ProductTile productOfFew = {16, 64, 32, 4, 2, 4};
-  ProductTile tensorProduct = {64, 128, 32, 3, 32, 16};
+  ProductTile tensorProduct = {128, 128, 32, 4, 64, 32};
   ProductTile tensorProductOfFew = {16, 64, 64, 4, 16, 16};
 };
 

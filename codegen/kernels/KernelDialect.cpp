@@ -56,7 +56,11 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
                           keepsResults ? TypeRange(op->getResultTypes()) : TypeRange(),
                           op->getAttrs());
   newState.propertiesAttr = op->getPropertiesAsAttribute();
+  for (unsigned i = 0; i < op->getNumRegions(); ++i)
+    newState.addRegion();
   Operation *newOp = rewriter.create(newState);
+  for (auto [to, from] : llvm::zip_equal(newOp->getRegions(), op->getRegions()))
+    to.takeBody(from);
   SmallVector<Value> results(newOp->getResults());
   if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
     for (OpOperand &init : dps.getDpsInitsMutable())

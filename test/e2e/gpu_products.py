@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Linear layers of a GPU's program, run by its driver (here an emulated one), beside float64 products: both layouts,
+"""Linear layers of a GPU's program, run by its driver (here an emulated one), beside float64 products, from which
+they are no further than sums of float32 one term after the other: both layouts,
 widths that 16 bytes, 8, 4 or 2 divide or none, sums shorter and longer than a tile, in float32, with narrow weights, and
 with rows of bfloat16 on tensor cores. A row has the same bits among any number of rows, few (a tile of its own) and many;
 what weights of bfloat16 give are the bits of float32 on the rounded ones. TRANSFORMER_TEST_TARGET says what for."""
@@ -29,7 +30,7 @@ FORMS = ("f32", *quantize.FORMATS, "int8/int8", quantize.BF16_ROWS)
 
 
 def one_after_the_other(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Products in float32, each term added with one rounding: what a thread does."""
+    """Products in float32, each term added with one rounding: a thread, which sums fours on their own, is nearer."""
     total = np.zeros((len(x), len(weight)), np.float32)
     for terms_x, terms_w in zip(x.T.astype(np.float64), weight.T.astype(np.float64)):
         total = (total + np.multiply.outer(terms_x, terms_w)).astype(np.float32)
@@ -44,7 +45,7 @@ def why_not_exact(model: Model, found: dict[str, np.ndarray], form: str) -> str 
         sums = {f"y{name}": one_after_the_other(rows[f"x{name}"], weights[name])}
         error, allowed = model.error(found, weight, rows), model.error(sums, weight, rows)
         print(f"{form}, {name}: error {error:.2e}, of float32 sums {allowed:.2e}")
-        if not error <= 1.5 * allowed:
+        if not error <= allowed:
             return f"layer {name}, a sum of {k}: error {error:.2e}, of float32 sums {allowed:.2e}"
     return None
 

@@ -13,6 +13,14 @@ namespace {
 
 llvm::MaybeAlign ofFour() { return llvm::Align(16); }
 
+VectorType vectorOf(Value buffer, int64_t count) {
+  return VectorType::get(count, cast<MemRefType>(buffer.getType()).getElementType());
+}
+
+llvm::MaybeAlign sizeOf(VectorType type) {
+  return llvm::Align(type.getNumElements() * type.getElementTypeBitWidth() / 8);
+}
+
 } // namespace
 
 void transformer::simt::blocks(Loops &b, ValueRange sizes, int64_t count,
@@ -26,6 +34,13 @@ Value transformer::simt::sharedMemory(Loops &b, ArrayRef<int64_t> shape, Type el
   auto space = mlir::gpu::AddressSpaceAttr::get(b.getContext(), mlir::gpu::AddressSpace::Workgroup);
   auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(), space);
   return memref::AllocaOp::create(b, type);
+}
+
+Value transformer::simt::viewOf(Loops &b, Value bytes, int64_t first, ArrayRef<int64_t> shape,
+                                Type element) {
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
+                              cast<MemRefType>(bytes.getType()).getMemorySpace());
+  return memref::ViewOp::create(b, type, bytes, b.index(first), ValueRange());
 }
 
 void transformer::simt::barrier(Loops &b) { mlir::gpu::BarrierOp::create(b); }
@@ -58,13 +73,18 @@ void transformer::simt::waitForGroups(Loops &b, int64_t pending) {
 }
 
 Values transformer::simt::loadVector(Loops &b, Value buffer, ValueRange at, int64_t count) {
-  auto type = VectorType::get(count, b.getF32Type());
-  Value vector = vector::LoadOp::create(b, type, buffer, at, /*nontemporal=*/false,
-                                        llvm::Align(sizeof(float) * count));
+  VectorType type = vectorOf(buffer, count);
+  Value vector = vector::LoadOp::create(b, type, buffer, at, /*nontemporal=*/false, sizeOf(type));
   Values values;
   for (int64_t i = 0; i < count; ++i)
     values.push_back(vector::ExtractOp::create(b, vector, i));
   return values;
+}
+
+void transformer::simt::storeVector(Loops &b, ValueRange values, Value buffer, ValueRange at) {
+  VectorType type = vectorOf(buffer, static_cast<int64_t>(values.size()));
+  Value vector = vector::FromElementsOp::create(b, type, values);
+  vector::StoreOp::create(b, vector, buffer, at, /*nontemporal=*/false, sizeOf(type));
 }
 
 Values transformer::simt::loadFour(Loops &b, Value buffer, ValueRange at) {

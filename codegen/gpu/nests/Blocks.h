@@ -13,6 +13,8 @@ void blocks(Loops &b, ValueRange sizes, int64_t count,
 
 /// Memory of the block, at the start of its body.
 Value sharedMemory(Loops &b, ArrayRef<int64_t> shape, Type element);
+/// Numbers in memory of bytes, from a multiple of 16 on.
+Value viewOf(Loops &b, Value bytes, int64_t first, ArrayRef<int64_t> shape, Type element);
 /// Every thread of the block comes here; what they have written to memory all see from here on.
 void barrier(Loops &b);
 
@@ -31,8 +33,9 @@ void commitCopies(Loops &b);
 /// Until all groups but the last `pending` are there.
 void waitForGroups(Loops &b, int64_t pending);
 
-/// `count` f32 of a row, at a multiple of as many.
+/// `count` numbers of a row, a power of 2 at a multiple of as many.
 Values loadVector(Loops &b, Value buffer, ValueRange at, int64_t count);
+void storeVector(Loops &b, ValueRange values, Value buffer, ValueRange at);
 /// Four f32 of a row, at a multiple of 16 bytes.
 Values loadFour(Loops &b, Value buffer, ValueRange at);
 void storeFour(Loops &b, ValueRange values, Value buffer, ValueRange at);

@@ -7,6 +7,7 @@
 #ifndef CODEGEN_GPU_NESTS_KERNELS_H
 #define CODEGEN_GPU_NESTS_KERNELS_H
 
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/gpu/nests/Loops.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -51,6 +52,7 @@ void emitKernel(Loops &b, kernel::TokenGradientOp op);
 void emitKernel(Loops &b, kernel::DropoutOp op);
 void emitKernel(Loops &b, kernel::AttentionGradientOp op);
 void emitKernel(Loops &b, linalg::LinalgOp op);
+void emitKernel(Loops &b, ProductOp op);
 
 /// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
 bool isSumOfTerms(linalg::LinalgOp op);

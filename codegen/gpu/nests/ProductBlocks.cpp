@@ -22,6 +22,8 @@ public:
 
   int64_t numSums() const override { return tile.rowsOfPart * tile.columnsOfPart; }
 
+  /// Four terms at a time are summed on their own: the error grows with the number of additions one
+  /// after another.
   Values add(ValueRange sums, Value stage) const override {
     constexpr int64_t atOnce = 4; // numbers of the depth: a load of what lies along it
     return b.loop(b.index(0), b.index(tile.depth / atOnce), sums, [&](Value i, ValueRange before) {
@@ -29,12 +31,14 @@ public:
       auto x = load(left, down, tile.rowsOfPart, stage, first, atOnce);
       auto y = load(right, along, tile.columnsOfPart, stage, first, atOnce);
       Values next(before);
-      for (int64_t e = 0; e < atOnce; ++e)
-        for (int64_t r = 0; r < tile.rowsOfPart; ++r)
-          for (int64_t c = 0; c < tile.columnsOfPart; ++c) {
-            Value &sum = next[r * tile.columnsOfPart + c];
-            sum = math::FmaOp::create(b, x[e][r], y[e][c], sum);
-          }
+      for (int64_t r = 0; r < tile.rowsOfPart; ++r)
+        for (int64_t c = 0; c < tile.columnsOfPart; ++c) {
+          Value four = b.mulf(x[0][r], y[0][c]);
+          for (int64_t e = 1; e < atOnce; ++e)
+            four = math::FmaOp::create(b, x[e][r], y[e][c], four);
+          Value &sum = next[r * tile.columnsOfPart + c];
+          sum = b.addf(sum, four);
+        }
       return next;
     });
   }
@@ -93,7 +97,7 @@ public:
       depth = product.right.sizeOf(b, product.depth);
   }
 
-  void emit() {
+  void emit(Finish finish) {
     auto tiles = [&](Value count, int64_t size) { return b.div(b.add(count, size - 1), size); };
     int64_t threads = tile.parts() * (bf16 ? warpSize : 1);
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
@@ -103,8 +107,11 @@ public:
       firstColumn = b.mul(at[1], tile.columns);
       ProductTileOperand left(b, product.left, tile, tile.rows, bf16);
       ProductTileOperand right(b, product.right, tile, tile.columns, bf16);
-      left.place(firstRow, rows, depth);
-      right.place(firstColumn, columns, depth);
+      // The sums take the place of what has been multiplied.
+      int64_t bytes = left.bytes() + right.bytes();
+      Value memory = sharedMemory(b, std::max(bytes, bytesOfSums()), b.getI8Type());
+      left.place(memory, 0, {firstRow, rows, depth});
+      right.place(memory, left.bytes(), {firstColumn, columns, depth});
       std::unique_ptr<TileProduct> threadsPart =
           bf16 ? tensorCoreProduct(b, tile, thread, left, right)
                : std::make_unique<ThreadProduct>(b, tile, thread, left, right);
@@ -125,17 +132,32 @@ public:
         copy(b.add(step, tile.stages - 1));
         return threadsPart->add(before, b.rem(step, tile.stages));
       });
+      Value ofTile = viewOf(b, memory, 0, {tile.rows, lengthOfSums()}, b.getF32Type());
+      barrier(b);
       threadsPart->forEachPlace(
-          [&](int64_t i, Value row, Value column) { put(sums[i], row, column); });
+          [&](int64_t i, Value row, Value column) { b.store(sums[i], ofTile, {row, column}); });
+      barrier(b);
+      finishTile(ofTile, thread, threads, finish);
     });
   }
 
 private:
-  void put(Value sum, Value row, Value column) {
+  /// Of a line: rows that are written at once begin in different banks.
+  int64_t lengthOfSums() const { return tile.columns + 8; }
+  int64_t bytesOfSums() const { return tile.rows * lengthOfSums() * int64_t(sizeof(float)); }
+
+  /// Neighbouring threads have neighbours in memory, and what is made of a sum stands once.
+  void finishTile(Value sums, Value thread, int64_t threads, Finish finish) {
+    int64_t width = alignedNumbers(product.result, /*most=*/4);
+    int64_t count = tile.rows * tile.columns / width, inARow = tile.columns / width;
+    auto loop = scf::ForOp::create(b, thread, hidden(b, b.index(count)), b.index(threads));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    Value place = loop.getInductionVar();
+    Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
     Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
     Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
-    b.ifThen(isThere,
-             [&] { b.store(b.addf(b.load(product.result, at), sum), product.result, at); });
+    b.ifThen(isThere, [&] { finish(loadVector(b, sums, {row, column}, width), at); });
   }
 
   Loops &b;
@@ -147,12 +169,12 @@ private:
 
 } // namespace
 
-void transformer::simt::emitProductBlocks(Loops &b, const Product &product) {
+void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Finish finish) {
   const GpuTarget &target = *b.target;
   bool bf16 = product.isBf16();
   const ProductTile &many = bf16 ? target.tensorProduct : target.product;
   const ProductTile &few = bf16 ? target.tensorProductOfFew : target.productOfFew;
-  auto emit = [&](const ProductTile &tile) { ProductKernel(b, product, tile).emit(); };
+  auto emit = [&](const ProductTile &tile) { ProductKernel(b, product, tile).emit(finish); };
   int64_t rows = cast<MemRefType>(product.result.getType()).getDimSize(0);
   if (!ShapedType::isDynamic(rows))
     return emit(rows <= few.rows ? few : many);

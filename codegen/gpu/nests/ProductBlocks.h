@@ -8,9 +8,12 @@ namespace mlir::transformer::simt {
 
 inline constexpr int64_t warpSize = 32;
 
+/// What becomes of sums of a row at neighbouring columns from `at` on, a multiple of their number.
+using Finish = function_ref<void(ValueRange sums, ValueRange at)>;
+
 /// Emits kernels of blocks for the builder's target. A number of the result is one sum, along the
 /// depth from its start, whichever tile it is in.
-void emitProductBlocks(Loops &b, const Product &product);
+void emitProductBlocks(Loops &b, const Product &product, Finish finish);
 
 /// How a block's threads multiply what is in shared memory.
 class TileProduct {

@@ -77,9 +77,9 @@ bool ProductOperand::isMatrixOf(unsigned row, unsigned depth) {
     AffineMap map = op.getMatchingIndexingMap(stored);
     SmallVector<int64_t> strides;
     int64_t offset;
-    auto type = cast<MemRefType>(stored->get().getType());
+    auto buffer = dyn_cast<MemRefType>(stored->get().getType());
     if (map.getNumResults() != 2 || !map.isProjectedPermutation() ||
-        failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+        (buffer && (failed(buffer.getStridesAndOffset(strides, offset)) || strides.back() != 1)))
       stored = nullptr;
   }
   return !inputs.empty();
@@ -94,13 +94,15 @@ bool ProductOperand::isAlongDepth() const {
   return map.getNumResults() && map.getResults().back().isFunctionOfDim(depth);
 }
 
-int64_t ProductOperand::alignedNumbers(int64_t most) const {
-  auto type = cast<MemRefType>(stored->get().getType());
+int64_t transformer::simt::alignedNumbers(Value buffer, int64_t most) {
+  auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
   int64_t offset, numbers = most;
-  if (failed(type.getStridesAndOffset(strides, offset)))
+  if (type.getRank() == 0 || failed(type.getStridesAndOffset(strides, offset)) ||
+      strides.pop_back_val() != 1)
     return 1;
-  for (int64_t each : {strides.front(), offset, type.getShape().back()})
+  strides.append({offset, type.getShape().back()});
+  for (int64_t each : strides)
     while (numbers > 1 && (ShapedType::isDynamic(each) || each % numbers))
       numbers /= 2;
   return numbers;
@@ -166,5 +168,5 @@ std::optional<Product> transformer::simt::matchProduct(linalg::LinalgOp op) {
     std::swap(left, right);
   if (!left.isMatrixOf(row, depth) || !right.isMatrixOf(column, depth))
     return std::nullopt;
-  return Product{left, right, op.getDpsInitOperand(0)->get(), depth};
+  return Product{left, right, op.getDpsInitOperand(0)->get(), depth, product};
 }

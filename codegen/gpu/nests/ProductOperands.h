@@ -13,6 +13,8 @@ Value emitIndex(Loops &b, AffineExpr expression, ValueRange dims);
 
 /// A dimension of a buffer, a constant where it is static.
 Value sizeOf(Loops &b, Value buffer, unsigned d);
+/// How many neighbours of a buffer, at most `most`, lie at a multiple of as many; 1: any number.
+int64_t alignedNumbers(Value buffer, int64_t most);
 /// Whether a loop's `count` is known to be a multiple of `tile`.
 bool isWhole(Value count, int64_t tile);
 
@@ -34,8 +36,6 @@ public:
   bool isBf16() const;
   /// Whether neighbours in memory are neighbours in the sum.
   bool isAlongDepth() const;
-  /// How many neighbours, at most `most`, lie at a multiple of as many; 1: any number.
-  int64_t alignedNumbers(int64_t most) const;
   /// Of a number in memory.
   Value buffer() const { return stored->get(); }
   Values placeOf(Loops &b, Value row, Value depth) const;
@@ -55,17 +55,19 @@ private:
   unsigned row = 0, depth = 0;
 };
 
-/// result[row, column] += the sum over depth of left[row, depth] right[column, depth].
+/// Of each row and column of the result, the sum over depth of left[row, depth] right[column,
+/// depth].
 struct Product {
   ProductOperand left, right;
   Value result;
   unsigned depth; // the loop
+  arith::MulFOp multiplication;
 
   /// Whether the tensor cores multiply what is in memory.
   bool isBf16() const { return left.isBf16() && right.isBf16(); }
 };
 
-/// Nothing: `op` is another sum of terms.
+/// Of buffers, or of tensors, of which less is known. Nothing: `op` is another sum of terms.
 std::optional<Product> matchProduct(linalg::LinalgOp op);
 
 } // namespace mlir::transformer::simt

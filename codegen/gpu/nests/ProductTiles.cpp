@@ -18,18 +18,24 @@ ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
       alongDepth(operand.isAlongDepth()), bf16(bf16) {
   int64_t bytes = bf16 ? 2 : 4;
   bool isSame = operand.isInMemory() && operand.isBf16() == bf16;
-  width = isSame ? operand.alignedNumbers(bytesOfPiece / bytes) : 1;
+  width = isSame ? alignedNumbers(operand.buffer(), bytesOfPiece / bytes) : 1;
   async = isSame && width * bytes >= 4; // what the instruction copies at least
 }
 
-void ProductTileOperand::place(Value first, Value rowsThere, Value depthThere) {
-  firstRow = first;
-  rowCount = rowsThere;
-  depthCount = depthThere;
+int64_t ProductTileOperand::lengthInMemory() const {
   // Along the depth threads read different lines at once: neighbours begin in different banks.
   int64_t space = !bf16 && alongDepth ? bytesOfPiece / 4 : 0;
+  return length() + space;
+}
+
+int64_t ProductTileOperand::bytes() const {
+  return stages * lines() * lengthInMemory() * (bf16 ? 2 : 4);
+}
+
+void ProductTileOperand::place(Value memory, int64_t first, const Extent &there) {
+  extent = there;
   Type element = bf16 ? Type(b.getBF16Type()) : b.getF32Type();
-  buffer = sharedMemory(b, {stages, lines(), length() + space}, element);
+  buffer = viewOf(b, memory, first, {stages, lines(), lengthInMemory()}, element);
 }
 
 Value ProductTileOperand::inLine(Value line, Value i) const {
@@ -52,17 +58,17 @@ void ProductTileOperand::copyPiece(Value stage, Value first, Value piece) const 
   Value line = b.div(piece, inALine), i = b.mul(b.rem(piece, inALine), width);
   Value row = alongDepth ? line : i, at = alongDepth ? i : line;
   Values to = placeOf(stage, row, at);
-  row = b.add(firstRow, row);
+  row = b.add(extent.firstRow, row);
   at = b.add(first, at);
   Value isThere;
   auto require = [&](Value below, Value count) {
     Value holds = b.less(below, count);
     isThere = isThere ? b.both(isThere, holds) : holds;
   };
-  if (!isWhole(rowCount, rows))
-    require(row, rowCount);
-  if (!isWhole(depthCount, depth))
-    require(at, depthCount);
+  if (!isWhole(extent.rows, rows))
+    require(row, extent.rows);
+  if (!isWhole(extent.depth, depth))
+    require(at, extent.depth);
   if (async) {
     Value zero = b.index(0);
     if (isThere) {

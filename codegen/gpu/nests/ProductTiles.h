@@ -21,8 +21,14 @@ public:
   ProductTileOperand(Loops &b, const ProductOperand &operand, const ProductTile &tile, int64_t rows,
                      bool bf16);
 
-  /// Takes memory, at the start of the block's body: from `firstRow` on, of so many.
-  void place(Value firstRow, Value rowCount, Value depthCount);
+  /// What a block has of it, and how much there is.
+  struct Extent {
+    Value firstRow, rows, depth;
+  };
+  /// Of shared memory, a multiple of 16.
+  int64_t bytes() const;
+  /// Takes them, from the byte `first` of `memory` on.
+  void place(Value memory, int64_t first, const Extent &extent);
   /// Begins to fill a stage with the `number`-th part of the depth.
   void copy(Value stage, Value number, const BlockThread &thread) const;
 
@@ -36,6 +42,7 @@ public:
 private:
   int64_t lines() const { return alongDepth ? rows : depth; }
   int64_t length() const { return alongDepth ? depth : rows; }
+  int64_t lengthInMemory() const;
   Value inLine(Value line, Value i) const;
   void copyPiece(Value stage, Value first, Value piece) const;
 
@@ -44,7 +51,8 @@ private:
   int64_t stages;
   bool alongDepth, bf16, async;
   int64_t width; // numbers of a piece
-  Value buffer, firstRow, rowCount, depthCount;
+  Value buffer;
+  Extent extent;
 };
 
 } // namespace mlir::transformer::simt

@@ -1,4 +1,5 @@
 //===- Products.cpp - matrix products, by blocks or a thread a number ------===//
+#include "codegen/gpu/nests/Blocks.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/gpu/nests/ProductBlocks.h"
 #include "mlir/IR/IRMapping.h"
@@ -12,11 +13,10 @@ bool transformer::simt::isSumOfTerms(linalg::LinalgOp op) {
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isProjectedPermutation();
 }
 
-/// Adds terms along the one loop that is not parallel to what is there.
-void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
-  if (b.target)
-    if (std::optional<Product> product = matchProduct(op))
-      return emitProductBlocks(b, *product);
+namespace {
+
+/// A thread a number.
+void emitThreads(Loops &b, linalg::LinalgOp op, Finish finish) {
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
   unsigned reduction = reductions.front();
@@ -59,6 +59,116 @@ void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
       return map.lookup(addition.getLhs() == sum ? addition.getRhs() : addition.getLhs());
     };
     Value sum = ShapedType::isDynamic(staticCount) ? b.sum(count, term) : b.sum(staticCount, term);
-    b.store(b.addf(b.load(result, at), sum), result, at);
+    finish(sum, at);
   });
+}
+
+/// What `buffer` holds at neighbouring columns from `at` on, in as few pieces as it allows.
+Values read(Loops &b, Value buffer, AffineMap map, ValueRange at, size_t count) {
+  AffineExpr column = b.getAffineDimExpr(static_cast<unsigned>(at.size()) - 1);
+  auto place = [&](size_t e) {
+    Values dims(at), place;
+    dims.back() = b.add(dims.back(), static_cast<int64_t>(e));
+    for (AffineExpr each : map.getResults())
+      place.push_back(emitIndex(b, each, dims));
+    return place;
+  };
+  auto isOfColumn = [](AffineExpr each) { return each.isFunctionOfDim(1); };
+  auto size = static_cast<int64_t>(count);
+  if (count == 1 || llvm::none_of(map.getResults(), isOfColumn))
+    return Values(count, b.load(buffer, place(0)));
+  if (map.getResults().back() == column &&
+      llvm::none_of(map.getResults().drop_back(), isOfColumn) &&
+      alignedNumbers(buffer, size) == size)
+    return loadVector(b, buffer, place(0), size);
+  Values numbers;
+  for (size_t e = 0; e < count; ++e)
+    numbers.push_back(b.load(buffer, place(e)));
+  return numbers;
+}
+
+void write(Loops &b, ValueRange numbers, Value buffer, ValueRange at) {
+  auto size = static_cast<int64_t>(numbers.size());
+  if (size > 1 && alignedNumbers(buffer, size) == size)
+    return storeVector(b, numbers, buffer, at);
+  for (auto [e, number] : llvm::enumerate(numbers)) {
+    Values place(at);
+    place.back() = b.add(place.back(), static_cast<int64_t>(e));
+    b.store(number, buffer, place);
+  }
+}
+
+void emitSums(Loops &b, linalg::LinalgOp op, Finish finish) {
+  if (b.target)
+    if (std::optional<Product> product = matchProduct(op))
+      return emitProductBlocks(b, *product, finish);
+  emitThreads(b, op, finish);
+}
+
+/// The sums of a product as linalg's, for as long as they are emitted.
+linalg::GenericOp sumsOf(Loops &b, ProductOp op) {
+  SmallVector<AffineMap> maps;
+  for (unsigned i = 0; i < op.getFactors().size(); ++i)
+    maps.push_back(op.factorMap(i));
+  maps.push_back(b.getMultiDimIdentityMap(3).dropResult(2));
+  using enum utils::IteratorType;
+  auto sums = linalg::GenericOp::create(b, TypeRange(), op.getFactors(), op.getOuts()[0], maps,
+                                        ArrayRef{parallel, parallel, reduction});
+  OpBuilder::InsertionGuard guard(b);
+  Block &terms = op.getTerms().front();
+  SmallVector<Type> types(llvm::drop_begin(terms.getArgumentTypes(), 3));
+  types.push_back(b.getF32Type());
+  Block *body =
+      b.createBlock(&sums.getRegion(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  IRMapping map;
+  for (unsigned loop = 0; loop < 3; ++loop)
+    map.map(terms.getArgument(loop), linalg::IndexOp::create(b, loop).getResult());
+  map.map(terms.getArguments().drop_front(3), body->getArguments().drop_back());
+  for (Operation &inner : terms.without_terminator())
+    b.clone(inner, map);
+  Operation *yield = terms.getTerminator();
+  Value term =
+      b.mulf(map.lookupOrDefault(yield->getOperand(0)), map.lookupOrDefault(yield->getOperand(1)));
+  Value next = b.addf(body->getArguments().back(), term);
+  linalg::YieldOp::create(b, next);
+  return sums;
+}
+
+} // namespace
+
+/// Adds terms along the one loop that is not parallel to what is there.
+void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
+  Value result = op.getDpsInitOperand(0)->get();
+  emitSums(b, op, [&](ValueRange sums, ValueRange at) {
+    AffineMap all = b.getMultiDimIdentityMap(static_cast<unsigned>(at.size()));
+    Values numbers = read(b, result, all, at, sums.size());
+    for (auto [number, sum] : llvm::zip_equal(numbers, sums))
+      number = b.addf(number, sum);
+    write(b, numbers, result, at);
+  });
+}
+
+void transformer::simt::emitKernel(Loops &b, ProductOp op) {
+  linalg::GenericOp sums = sumsOf(b, op);
+  emitSums(b, sums, [&](ValueRange numbers, ValueRange at) {
+    Block &result = op.getResult().front();
+    SmallVector<Values> others;
+    for (auto [i, other] : llvm::enumerate(op.getOthers()))
+      others.push_back(read(b, other, op.otherMap(static_cast<unsigned>(i)), at, numbers.size()));
+    SmallVector<Values> written(op.getOuts().size());
+    for (auto [e, number] : llvm::enumerate(numbers)) {
+      Values arguments = {at[0], b.add(at[1], static_cast<int64_t>(e)), number};
+      for (const Values &other : others)
+        arguments.push_back(other[e]);
+      IRMapping map;
+      map.map(result.getArguments(), arguments);
+      for (Operation &inner : result.without_terminator())
+        b.clone(inner, map);
+      for (auto [value, out] : llvm::zip_equal(result.getTerminator()->getOperands(), written))
+        out.push_back(map.lookupOrDefault(value));
+    }
+    for (auto [values, out] : llvm::zip_equal(written, op.getOuts()))
+      write(b, values, out, at);
+  });
+  sums.erase();
 }

@@ -6,11 +6,13 @@
 
 // The host chooses between two tiles: of many rows and of few. Both operands lie along the sum: lines of 16 and of 32
 // numbers with four of space, three and four of them. 16 bytes at once; the columns are whole tiles, the rows are not.
+// Sums take the place of what was multiplied and are added to what is in memory by neighbouring threads.
 module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
   // CHECK-LABEL: @linear(
   // CHECK: scf.if
   // CHECK: scf.parallel
-  // CHECK-COUNT-2: memref.alloca() : memref<3x128x20xf32, #gpu.address_space<workgroup>>
+  // CHECK: memref.alloca() : memref<69632xi8, #gpu.address_space<workgroup>>
+  // CHECK-COUNT-2: memref.view {{.*}} to memref<3x128x20xf32, #gpu.address_space<workgroup>>
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 4, %{{.*}} {bypassL1} : memref<?x64xf32> to
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 4 {bypassL1} : memref<128x64xf32> to
   // CHECK: nvvm.cp.async.commit.group
@@ -18,10 +20,16 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
   // CHECK: nvvm.cp.async.wait.group 1
   // CHECK-NEXT: gpu.barrier
   // CHECK: llvm.intr.fmuladd
+  // CHECK: memref.view {{.*}} to memref<128x136xf32, #gpu.address_space<workgroup>>
+  // CHECK-NEXT: gpu.barrier
+  // CHECK-COUNT-64: memref.store
+  // CHECK: gpu.barrier
+  // CHECK: vector.load {{.*}} : memref<?x128xf32>, vector<4xf32>
+  // CHECK: vector.store {{.*}} : memref<?x128xf32>, vector<4xf32>
   // CHECK: scf.if
   // CHECK: scf.parallel
-  // CHECK: memref.alloca() : memref<4x16x36xf32, #gpu.address_space<workgroup>>
-  // CHECK: memref.alloca() : memref<4x64x36xf32, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x16x36xf32, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x64x36xf32, #gpu.address_space<workgroup>>
   // CHECK: nvvm.cp.async.wait.group 2
   func.func @linear(%x: memref<?x64xf32>, %w: memref<128x64xf32>, %y: memref<?x128xf32>) {
     linalg.matmul indexing_maps = [#xs, #out_in, #ys] ins(%x, %w : memref<?x64xf32>, memref<128x64xf32>)
@@ -33,7 +41,7 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
   // CHECK-LABEL: @weight_gradient(
   // CHECK-NOT: scf.if
   // CHECK: scf.parallel
-  // CHECK-COUNT-2: memref.alloca() : memref<3x16x128xf32, #gpu.address_space<workgroup>>
+  // CHECK-COUNT-2: memref.view {{.*}} to memref<3x16x128xf32, #gpu.address_space<workgroup>>
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 2, %{{.*}} : memref<?x34xf32> to
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 1, %{{.*}} : memref<?x5xf32> to
   func.func @weight_gradient(%dy: memref<?x34xf32>, %x: memref<?x5xf32>, %y: memref<34x5xf32>) {
@@ -60,10 +68,33 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
     return
   }
 
+  // Of many rows: 8 warps of 64 rows and 32 columns, whose 64 sums a thread take the place of four stages.
+  // CHECK-LABEL: @many(
+  // CHECK: memref.alloca() : memref<69632xi8, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x128x32xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x32x128xbf16, #gpu.address_space<workgroup>>
+  // CHECK: nvvm.cp.async.wait.group 2
+  // CHECK-COUNT-32: nvvm.mma.sync
+  // CHECK-NOT: nvvm.mma.sync
+  // CHECK: memref.view {{.*}} to memref<128x136xf32, #gpu.address_space<workgroup>>
+  func.func @many(%x: memref<512x768xbf16>, %w: memref<768x256xbf16>, %y: memref<512x256xf32>) {
+    linalg.generic {indexing_maps = [#xs, affine_map<(d0, d1, d2) -> (d2, d1)>, #ys],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<512x768xbf16>, memref<768x256xbf16>) outs(%y : memref<512x256xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %1 = arith.extf %a : bf16 to f32
+      %2 = arith.extf %b : bf16 to f32
+      %3 = arith.mulf %1, %2 : f32
+      %next = arith.addf %sum, %3 : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+
   // bf16 on both sides: tensor cores. 4 matrices at once, the second operand's with its rows as columns.
   // CHECK-LABEL: @tensor_cores(
-  // CHECK: memref.alloca() : memref<4x16x64xbf16, #gpu.address_space<workgroup>>
-  // CHECK: memref.alloca() : memref<4x64x64xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x16x64xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x64x64xbf16, #gpu.address_space<workgroup>>
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1} : memref<16x32xbf16> to
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1} : memref<32x48xbf16> to
   // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false} : memref<4x16x64xbf16
@@ -80,6 +111,38 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
       %next = arith.addf %sum, %3 : f32
       linalg.yield %next : f32
     }
+    return
+  }
+}
+
+// -----
+
+// A product of its own writes what is made of a sum, without having read what is there.
+module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
+  // CHECK-LABEL: @product(
+  // CHECK: %[[SUMS:.*]] = memref.view {{.*}} to memref<16x72xf32, #gpu.address_space<workgroup>>
+  // CHECK: vector.load %[[SUMS]]{{.*}}, vector<4xf32>
+  // CHECK: %[[SUM:.*]] = vector.extract
+  // CHECK: vector.load %arg2[%[[COLUMN:.*]]] {{.*}}, vector<4xf32>
+  // CHECK: %[[BIAS:.*]] = vector.extract
+  // CHECK: vector.load %arg3[%[[ROW:.*]], %[[COLUMN]]] {{.*}}, vector<4xf32>
+  // CHECK: %[[RESIDUAL:.*]] = vector.extract
+  // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]
+  // CHECK: arith.addf %[[BIASED]], %[[RESIDUAL]]
+  // CHECK-COUNT-6: arith.addf
+  // CHECK: vector.store %{{.*}}, %arg4[%[[ROW]], %[[COLUMN]]] {{.*}}, vector<4xf32>
+  // CHECK: vector.store %{{.*}}, %arg3[%[[ROW]], %[[COLUMN]]] {{.*}}, vector<4xf32>
+  func.func @product(%x: memref<16x64xf32>, %w: memref<64x128xf32>, %bias: memref<128xf32>, %r: memref<16x128xf32>,
+      %y: memref<16x128xf32>) {
+    transformer_gpu.product ins(%x, %w) with(%bias, %r) outs(%y, %r) maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] terms {
+    ^bb0(%row: index, %column: index, %depth: index, %a: f32, %b: f32):
+      transformer_gpu.yield %a, %b : f32, f32
+    } result {
+    ^bb0(%row: index, %column: index, %number: f32, %b: f32, %old: f32):
+      %biased = arith.addf %number, %b : f32
+      %sum = arith.addf %biased, %old : f32
+      transformer_gpu.yield %biased, %sum : f32, f32
+    } : (memref<16x64xf32>, memref<64x128xf32>, memref<128xf32>, memref<16x128xf32>, memref<16x128xf32>, memref<16x128xf32>) -> ()
     return
   }
 }

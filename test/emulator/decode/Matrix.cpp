@@ -144,7 +144,7 @@ template <bool store> void matrices(Warp &w, const Instruction &in, Mask mask) {
       int lane = 8 * m + r;
       uint64_t address =
           in.variant2 == 4 ? w.in<uint32_t>(in.op[4])[lane] : w.in<uint64_t>(in.op[4])[lane];
-      address = (address & ~windowOf(Window::Shared)) + in.immediate;
+      address = sharedAddress(address, in.immediate);
       row[r] = store ? writeShared(w, lane, address, 16)
                      : const_cast<std::byte *>(readShared(w, lane, address, 16));
     }

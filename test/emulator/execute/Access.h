@@ -97,6 +97,12 @@ inline std::byte *writeGlobal(Warp &warp, int lane, uint64_t address, uint32_t b
   return found.data + offset;
 }
 
+/// Of an instruction on shared memory, whose base may be generic, or lie outside of the memory with
+/// an offset that leads there.
+inline uint64_t sharedAddress(uint64_t base, int64_t offset) {
+  return (base + offset) & ~windowOf(Window::Shared);
+}
+
 inline std::byte *sharedAt(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
   if (address & (bytes - 1))
     faultMisaligned(lane, address, bytes);

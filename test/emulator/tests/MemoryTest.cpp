@@ -149,6 +149,25 @@ TEST_F(Memory, AsynchronousCopies) {
     EXPECT_EQ(got[i], i % 4 < 2 ? i + 5 : 0) << i;
 }
 
+// Loops whose places count down or up keep what is only an address with the offset.
+TEST_F(Memory, BasesOutsideOfSharedMemory) {
+  uint64_t in = upload(counted(4, 5)), out = allocate(4);
+  ASSERT_EQ(launch(moduleOf(2, R"(
+    .shared .align 16 .b8 tile[128];
+    mov.u64 %rd1, tile;
+    sub.u64 %rd2, %rd1, 20480;
+    setp.eq.u32 %p1, %t, 0;
+    @%p1 cp.async.cg.shared.global [%rd2+20480], [%a0], 16;
+    cp.async.wait_all;
+    bar.sync 0;
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd2+20480];
+    @%p1 st.global.b32 [%a1], %r1;)"),
+                   {in, out}),
+            success)
+      << said;
+  EXPECT_EQ(download<uint32_t>(out, 1)[0], 5u);
+}
+
 TEST_F(Memory, GroupsOfCopiesArriveInOrder) {
   uint64_t in = upload(counted(8)), out = allocate(4);
   // The first of two groups has arrived when one may be under way.

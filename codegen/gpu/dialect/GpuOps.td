@@ -1,0 +1,70 @@
+//===- GpuOps.td - what only a GPU's code generation knows ----------------*- tablegen -*-===//
+
+#ifndef CODEGEN_GPU_DIALECT_GPUOPS_TD
+#define CODEGEN_GPU_DIALECT_GPUOPS_TD
+
+include "codegen/kernels/KernelBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+
+def Gpu_Dialect : Dialect {
+  let name = "transformer_gpu";
+  let cppNamespace = "::mlir::transformer::simt";
+  let dependentDialects = ["::mlir::transformer::kernel::KernelDialect"];
+  let summary = "matrix products as a GPU computes them";
+  let description = [{
+    A product with all that is made of its numbers before they go to memory.
+  }];
+}
+
+def Gpu_ProductOp : Kernel_DestinationOp<Gpu_Dialect, "product", [AttrSizedOperandSegments, SingleBlock]> {
+  let summary = "a matrix product, and what becomes of each of its numbers";
+  let description = [{
+    Of each row and column, `number = sum over depth of x y`, from zero, with x and y as `terms`
+    gives them of the row, the column, the depth and what it reads of `factors` there. `result`
+    gets the row, the column, that number and what it reads of `others` there, and gives what is
+    written to each of `outs`, `[rows, columns]`, at that place. `maps` say where in each factor
+    (of row, column and depth) and in each of the others (of row and column). x depends on the
+    row and y on the column, or the other way round. Others that are read where an out is written
+    may be its memory. Made by `transformer-gpu-fuse-products`:
+
+    ```mlir
+    // gelu(x wT + bias)
+    %y = transformer_gpu.product ins(%x, %w) with(%bias) outs(%init) maps [
+        affine_map<(r, c, k) -> (r, k)>, affine_map<(r, c, k) -> (c, k)>, affine_map<(r, c) -> (c)>] terms {
+    ^bb0(%row: index, %column: index, %depth: index, %a: f32, %b: f32):
+      transformer_gpu.yield %a, %b : f32, f32
+    } result {
+    ^bb0(%row: index, %column: index, %number: f32, %c: f32):
+      %sum = arith.addf %number, %c : f32
+      %gelu = transformer.activation gelu %sum : f32
+      transformer_gpu.yield %gelu : f32
+    } : (tensor<?x64xf32>, tensor<128x64xf32>, tensor<128xf32>, tensor<?x128xf32>) -> tensor<?x128xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Kernel_Buffer>:$factors, Variadic<Kernel_Buffer>:$others,
+                       Variadic<Kernel_Buffer>:$outs, AffineMapArrayAttr:$maps);
+  let regions = (region SizedRegion<1>:$terms, SizedRegion<1>:$result);
+  let assemblyFormat = [{
+    `ins` `(` $factors `)` (`with` `(` $others^ `)`)? `outs` `(` $outs `)` `maps` $maps
+    `terms` $terms `result` $result attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = Kernel_DestinationDeclaration # [{
+    ::mlir::AffineMap factorMap(unsigned i) { return mapAt(i); }
+    ::mlir::AffineMap otherMap(unsigned i) { return mapAt(getFactors().size() + i); }
+
+  private:
+    ::mlir::AffineMap mapAt(unsigned i) {
+      return ::llvm::cast<::mlir::AffineMapAttr>(getMaps()[i]).getValue();
+    }
+
+  public:
+  }];
+}
+
+def Gpu_YieldOp : Op<Gpu_Dialect, "yield", [Pure, Terminator, HasParent<"ProductOp">]> {
+  let summary = "what a region of transformer_gpu.product gives";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+#endif // CODEGEN_GPU_DIALECT_GPUOPS_TD
