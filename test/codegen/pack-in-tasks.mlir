@@ -76,3 +76,12 @@ func.func @two(%w: tensor<12x16xf32>, %v: tensor<12x16xf32>, %x: tensor<?x16xf32
   %1 = transformer.linear %x, %v out_in : tensor<?x16xf32>, tensor<12x16xf32> -> tensor<?x12xf32>
   return %0, %1 : tensor<?x12xf32>, tensor<?x12xf32>
 }
+
+// Tasks of several panels: the place of one is computed where it is read.
+// BUFFERS-LABEL: @several(
+// BUFFERS: memref.alloca() {alignment = 64 : i64} : memref<11x48x16xf32>
+// BUFFERS: memref.prefetch
+func.func @several(%w: tensor<480x48xf32>, %x: tensor<?x48xf32>) -> tensor<?x480xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x48xf32>, tensor<480x48xf32> -> tensor<?x480xf32>
+  return %0 : tensor<?x480xf32>
+}

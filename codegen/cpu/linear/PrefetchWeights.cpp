@@ -87,7 +87,7 @@ void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
                                       rows.getStep());
   Value before = arith::MulIOp::create(b, tile, constant(turns));
 
-  b.setInsertionPointToStart(loop.getBody());
+  b.setInsertionPoint(read);
   Value done = distance(all.getLowerBound(), loop.getInductionVar());
   if (int64_t inFront = linearMark(all).getBefore())
     done = arith::AddIOp::create(b, done, constant(inFront));
