@@ -80,6 +80,7 @@ void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
   auto distance = [&](Value low, Value high) { return arith::SubIOp::create(b, high, low); };
   Value tiles = arith::CeilDivUIOp::create(b, distance(rows.getLowerBound(), rows.getUpperBound()),
                                            rows.getStep());
+  tiles = arith::MaxUIOp::create(b, tiles, constant(1)); // without rows the share is of no loop
   Value turnsOfAll = arith::MulIOp::create(b, tiles, constant(turns));
   Value share = arith::CeilDivUIOp::create(b, constant(lines), turnsOfAll);
   b.setInsertionPoint(all);
