@@ -1,9 +1,11 @@
 //===- AddOptimizer.cpp - loss and gradients to a training step -----------===//
+#include "dialect/GradientOps.h"
 #include "dialect/OptimizerOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
+#include "passes/GradientSquares.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/StepFunctions.h"
@@ -93,18 +95,23 @@ public:
     addScalars();
     if (failed(addParameters()))
       return failure();
+    SmallVector<Value> gradients =
+        llvm::map_to_vector(all, [](Trained &trained) { return trained.gradient; });
+    SmallVector<Value> sums = sumSquaresInCallees(cast<ModuleOp>(symbols.getOp()), gradients);
     Value squares;
-    for (Trained &trained : all) {
-      Value of = call(squaresOf(trained.gradient.getType()), trained.gradient).getResult(0);
+    for (auto [trained, gradient, of] : llvm::zip_equal(all, gradients, sums)) {
+      trained.gradient = gradient;
+      if (!of)
+        of = squaresOf(gradient);
       squares = squares ? arith::AddFOp::create(b, squares, of).getResult() : of;
     }
     auto clip = ClipGradNormOp::create(b, squares, scalars.at(kMaxGradNorm));
-    llvm::BitVector gradients(function.getNumResults()); // what is state stays as it is
+    llvm::BitVector left(function.getNumResults()); // what is state stays as it is
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      gradients[i] = isGradient(i) && !function.getResultAttr(i, attr::state);
-    if (failed(function.eraseResults(gradients)))
+      left[i] = isGradient(i) && !function.getResultAttr(i, attr::state);
+    if (failed(function.eraseResults(left)))
       return failure();
-    end->eraseOperands(gradients);
+    end->eraseOperands(left);
     addResult(clip.getNorm(), named(b, attr::name, "grad_norm"));
     for (Trained &trained : all)
       update(trained, clip.getScale());
@@ -204,13 +211,21 @@ private:
     return func::CallOp::create(b, callee, operands);
   }
 
-  func::FuncOp squaresOf(Type type) {
+  /// Where the gradient has just been made: much of it is in a cache still, and a product over
+  /// tokens sums the squares itself.
+  Value squaresOf(Value gradient) {
+    Type type = gradient.getType();
     auto scalar = RankedTensorType::get({}, b.getF32Type());
-    return functionForShape(symbols, "squares", type, type, scalar,
-                            [](func::FuncOp made, ImplicitLocOpBuilder &inside) {
-                              Value sum = SumSquaresOp::create(inside, made.getArgument(0));
-                              func::ReturnOp::create(inside, sum);
-                            });
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(gradient);
+    if (gradient.getDefiningOp<LinearWeightGradientOp>())
+      return SumSquaresOp::create(b, scalar, gradient);
+    auto build = [](func::FuncOp made, ImplicitLocOpBuilder &inside) {
+      Value sum = SumSquaresOp::create(inside, made.getArgument(0));
+      func::ReturnOp::create(inside, sum);
+    };
+    func::FuncOp callee = functionForShape(symbols, "squares", type, type, scalar, build);
+    return call(callee, gradient).getResult(0);
   }
 
   void update(Trained &trained, Value scale) {

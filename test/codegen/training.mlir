@@ -59,6 +59,17 @@ func.func @update(%p: tensor<4x8xf32>, %m: tensor<4x8xf32>, %v: tensor<4x8xf32>,
   return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
+// The squares of a product over tokens are its tasks' to sum: a number for each of its eight tiles.
+// CPU-LABEL: @weight_squares(
+// CPU: %[[OF:.*]]:5 = transformer_cpu.weight_gradient squares {{.*}} -> (tensor<20x30xf32>, tensor<4x?x6xf32>, tensor<2x?x16xf32>, tensor<f32>, tensor<8xf32>)
+// CPU-NOT: transformer_kernel.sum_squares
+// CPU: return %[[OF]]#0, %[[OF]]#3
+func.func @weight_squares(%x: tensor<?x20xf32>, %dy: tensor<?x30xf32>) -> (tensor<20x30xf32>, tensor<f32>) {
+  %0 = transformer.linear_weight_gradient %x, %dy in_out : tensor<?x20xf32>, tensor<?x30xf32> -> tensor<20x30xf32>
+  %1 = transformer.sum_squares %0 : tensor<20x30xf32>
+  return %0, %1 : tensor<20x30xf32>, tensor<f32>
+}
+
 // A convolution's gradient is a matrix here; scratch is a number a row.
 // CHECK-LABEL: @squares(
 // CHECK: %[[MATRIX:.*]] = tensor.collapse_shape %{{.*}} {{\[\[}}0], [1, 2]] : tensor<4x8x3xf32> into tensor<4x24xf32>

@@ -21,11 +21,10 @@ transformer.parameter @w : tensor<4x8xf32>
 // CHECK-SAME: attributes {transformer.entry}
 // CHECK-NOT: get_parameter
 // CHECK: %[[DW:.*]] = transformer.linear_weight_gradient
-// CHECK: %[[S:.*]] = call @squares.4x8(%[[DW]])
+// CHECK: %[[S:.*]] = transformer.sum_squares %[[DW]] : tensor<4x8xf32>
 // CHECK: %[[NORM:.*]], %[[SCALE:.*]] = transformer.clip_grad_norm %[[S]] to %[[MOST]]
 // CHECK: %[[NEW:.*]]:3 = call @adamw.4x8(%[[W]], %[[M]], %[[V]], %[[DW]], %[[SCALE]], %[[STEP]], %[[RATE]]
 // CHECK: return %{{.*}}, %[[NORM]], %[[NEW]]#0, %[[NEW]]#1, %[[NEW]]#2
-// CHECK: func.func private @squares.4x8
 // CHECK: func.func private @adamw.4x8(%{{.*}}: tensor<4x8xf32> {transformer.state = "parameter"}
 func.func @loss(%x: tensor<?x8xf32>, %labels: tensor<?xi64>) -> (tensor<f32> {transformer.name = "loss"}) {
   %w = transformer.get_parameter @w : tensor<4x8xf32>

@@ -119,7 +119,7 @@ LogicalResult PackWeightOp::verify() {
 }
 
 LogicalResult WeightGradientOp::verify() {
-  if (failed(verifyKernel(*this, getWinograd() ? 4 : 3)))
+  if (failed(verifyKernel(*this, 3 + getWinograd() + 2 * getSquares())))
     return failure();
   FailureOr<int64_t> rows = verifyRows(*this, "a", getA()),
                      columns = verifyRows(*this, "b", getB());
@@ -129,14 +129,22 @@ LogicalResult WeightGradientOp::verify() {
   SmallVector<int64_t> widths = {*rows, *columns};
   if (getElementTypeOrSelf(getOuts()[1]) != getElementTypeOrSelf(getOuts()[2]))
     return emitOpError("expected scratch of one element type");
+  int64_t tiles = 1;
   for (auto [scratch, width] : llvm::zip_equal(getOuts().slice(1, 2), widths)) {
     auto type = cast<ShapedType>(scratch.getType());
     if (type.getRank() != 3 || type.isDynamicDim(2) ||
         type.getDimSize(0) != static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(2))))
       return emitOpError() << "expected scratch for " << width << " columns, found " << type;
+    tiles *= type.getDimSize(0);
   }
-  return getWinograd() ? verifyBuffer(*this, "scales", getOuts()[3], f32(*this), {kAny})
-                       : success();
+  if (getWinograd() && failed(verifyBuffer(*this, "scales", getOuts()[3], f32(*this), {kAny})))
+    return failure();
+  if (!getSquares())
+    return success();
+  ValueRange squares = getOuts().take_back(2);
+  if (failed(verifyBuffer(*this, "squares", squares[0], f32(*this), {})))
+    return failure();
+  return verifyBuffer(*this, "squares of tiles", squares[1], f32(*this), {tiles});
 }
 
 LogicalResult WeightScalesOp::verify() {

@@ -56,11 +56,13 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     scratch of i32, `[.., ceil(T / 2), ..]`, a and b are rounded to bfloat16, two tokens
     a word as `dot_bfloat16` multiplies them, the earlier one in the lower half. With
     `winograd`, sums are of Winograd's inner product, and the scratch has the rows that
-    codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`.
+    codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`. With
+    `squares`, the last two of outs are the sum of the squares of c, a scalar, and scratch,
+    those of tiles: `[ceil(N / NR) * ceil(M / MR)]`.
   }];
   let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs,
-                       UnitAttr:$winograd);
-  let assemblyFormat = "(`winograd` $winograd^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+                       UnitAttr:$winograd, UnitAttr:$squares);
+  let assemblyFormat = "(`winograd` $winograd^)? (`squares` $squares^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {

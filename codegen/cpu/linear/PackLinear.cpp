@@ -327,6 +327,14 @@ Value rowsOfWinogradParts(ImplicitLocOpBuilder &b, Value tokens) {
   return arith::AddIOp::create(b, rows, constant(winograd::kFirstBlock));
 }
 
+/// What sums the squares of `gradient`, null if nothing does.
+kernel::SumSquaresOp squaresOf(Value gradient) {
+  for (Operation *user : gradient.getUsers())
+    if (auto squares = dyn_cast<kernel::SumSquaresOp>(user))
+      return squares;
+  return {};
+}
+
 void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::TargetAttr target) {
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   b.setInsertionPoint(op);
@@ -348,15 +356,23 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
   SmallVector<int64_t> columns = {target.tileRows(), target.panelColumns()};
   if (winograd)
     columns = {winogradFormat().tileRows(target), winogradFormat().tileColumns(target)};
+  int64_t tiles = 1;
   for (auto [width, part] : llvm::zip_equal(type.getShape(), columns)) {
     int64_t parts = llvm::divideCeil(width, part);
+    tiles *= parts;
     auto scratch = RankedTensorType::get({parts, ShapedType::kDynamic, part}, element);
     outs.push_back(tensor::EmptyOp::create(b, scratch, ValueRange{rows}));
   }
   if (winograd)
     outs.push_back(tensor::EmptyOp::create(b, {ShapedType::kDynamic}, element, tokens));
+  kernel::SumSquaresOp squares = squaresOf(op->getResult(0));
+  if (squares)
+    for (ArrayRef<int64_t> shape : {ArrayRef<int64_t>(), ArrayRef(tiles)})
+      outs.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
   auto product = cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), inputs[0], inputs[1],
-                                               outs, winograd);
+                                               outs, winograd, !!squares);
+  if (squares)
+    rewriter.replaceOp(squares, product.getResults().take_back(2));
   rewriter.replaceOp(op, product.getResult(0));
 }
 

@@ -11,6 +11,7 @@
 #include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/Bfloat16.h"
+#include "codegen/cpu/nests/ColumnSums.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -29,7 +30,8 @@ public:
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
         width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
         element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
-        scales(isWinograd ? op.getOuts()[3] : Value()) {}
+        scales(isWinograd ? op.getOuts()[3] : Value()),
+        squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()) {}
 
   void emit() {
     pack();
@@ -48,11 +50,16 @@ public:
           taskRange(b, b.div(task, groups), stripsOfPart, b.index(llvm::divideCeil(rows, height)));
       emitTask(strips, panels);
     });
+    if (squares.empty())
+      return;
+    Value sum = arith::TruncFOp::create(b, b.getF32Type(), sumElements(b, squares[1]));
+    b.store(sum, squares[0], {});
   }
 
 private:
   using Range = std::pair<Value, Value>;
   static constexpr int64_t kPanelsOfTask = 2;
+  static constexpr int64_t kChains = 4; // of multiply-adds that do not wait for each other
 
   void pack() {
     Work ofRows = rowWork("weight_gradient rows", "tokens", rows, 2);
@@ -194,10 +201,27 @@ private:
         b.eq(block.first, b.index(0)), ValueRange(zeros).getTypes(), [&] { return zeros; },
         [&] { return sumsSoFar(strip, panel, there, zeros); });
     sums = addBlock(strip, panel, block, there, std::move(sums));
+    storeTile(strip, panel, there,
+              [&](int64_t i, ValueRange, int64_t) -> Value { return sums[i]; });
+  }
+
+  /// Stores what `of` says vector i of a tile is, and its squares: those of the last block stay.
+  void storeTile(Value strip, Value panel, int64_t there,
+                 function_ref<Value(int64_t i, ValueRange at, int64_t lanes)> of) {
     forPanelKind(panel, [&](int64_t columnsThere) {
+      Values ofLanes(kChains, b.splat(0));
       forTile(strip, panel, there, columnsThere, [&](int64_t i, ValueRange at, int64_t lanes) {
-        b.storeVector(sums[i], c, at, lanes);
+        Value x = of(i, at, lanes);
+        b.storeVector(x, c, at, lanes);
+        if (squares.empty())
+          return;
+        Value &sum = ofLanes[i % kChains];
+        Value next = emitFma(b, x, x, sum); // behind the last column of c is anything
+        sum = lanes < b.lanes() ? b.select(b.lanesBelow(lanes), next, sum) : next;
       });
+      if (!squares.empty())
+        b.store(b.sumLanes(b.sumTree(ofLanes)), squares[1],
+                b.add(b.mul(panel, llvm::divideCeil(rows, height)), strip));
     });
   }
 
@@ -273,26 +297,19 @@ private:
       return next;
     });
     Value zero = b.index(0);
-    auto storeSums =
-        [&](function_ref<Value(Value sum, Value scale, ValueRange at, int64_t lanes)> of) {
-          forPanelKind(panel, [&](int64_t columnsThere) {
-            forTile(strip, panel, there, columnsThere,
-                    [&](int64_t i, ValueRange at, int64_t lanes) {
-                      Value scale = b.mulf(ofRow(zero, i / vectors), ofPanel(zero, i % vectors));
-                      b.storeVector(of(sums[i], scale, at, lanes), c, at, lanes);
-                    });
-          });
-        };
+    auto scale = [&](int64_t i) {
+      return b.mulf(ofRow(zero, i / vectors), ofPanel(zero, i % vectors));
+    };
     b.ifElse(
         b.eq(begin, zero), {},
         [&] {
-          storeSums(
-              [&](Value sum, Value scale, ValueRange, int64_t) { return b.mulf(sum, scale); });
+          storeTile(strip, panel, there,
+                    [&](int64_t i, ValueRange, int64_t) { return b.mulf(sums[i], scale(i)); });
           return Values();
         },
         [&] {
-          storeSums([&](Value sum, Value scale, ValueRange at, int64_t lanes) {
-            return emitFma(b, sum, scale, b.loadVector(c, at, lanes));
+          storeTile(strip, panel, there, [&](int64_t i, ValueRange at, int64_t lanes) {
+            return emitFma(b, sums[i], scale(i), b.loadVector(c, at, lanes));
           });
           return Values();
         });
@@ -305,6 +322,7 @@ private:
   Type element; // of strips and panels
   bool isWinograd;
   Value scales;
+  ValueRange squares;
 };
 
 } // namespace

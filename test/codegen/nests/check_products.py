@@ -24,14 +24,15 @@ def pairs(x, axis):
     return np.moveaxis(bits[::2] | bits[1::2] << 16, 0, axis)
 
 
-def gradient_text(name, m, n, height, width, element, kind=""):
+def gradient_text(name, m, n, height, width, element, kind="", squares=False):
     a, b, c = (f"memref<?x{m}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{n}xf32, strided<[?, 1], offset: ?>>", memref(m, n))
     strips, panels = (f"memref<{-(-size // part)}x?x{part}x{element}>" for size, part in ((m, height), (n, width)))
     buffers = {"%c": c, "%s": strips, "%p": panels} | ({"%t": "memref<?xf32>"} if kind == "winograd" else {})
+    buffers |= {"%q": "memref<f32>", "%r": memref(-(-n // width) * -(-m // height))} if squares else {}
     types, names = ", ".join(buffers.values()), ", ".join(buffers)
     return f"""
 func.func @{name}(%a: {a}, %b: {b}, {", ".join(f"{name}: {type}" for name, type in buffers.items())}) {{
-  transformer_cpu.weight_gradient {kind} ins(%a, %b) outs({names}) : ({a}, {b}, {types}) -> ()
+  transformer_cpu.weight_gradient {kind} {"squares" * squares} ins(%a, %b) outs({names}) : ({a}, {b}, {types}) -> ()
   return
 }}"""
 
@@ -41,7 +42,8 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
     lanes = nests.vector_lanes(target)
     height, width = tile(lanes)
     sizes = [(1, 1), (5, 3), (height, width), (37, 70), (3 * height + 1, 2 * width + lanes), (130, 33), (1500, 40)]
-    texts = (gradient_text(f"g{i}", m, n, height, width, element, kind) for i, (m, n) in enumerate(sizes))
+    texts = (gradient_text(f"{name}{i}", m, n, height, width, element, kind, name == "s")
+             for i, (m, n) in enumerate(sizes) for name in "gs")
     library = nests.build("".join(texts), target)
     for i, (m, n) in enumerate(sizes):
         for tokens in TOKENS:
@@ -62,6 +64,12 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
             allowed = unit * np.sqrt(max(tokens, 1)) * np.sqrt((x**2).T @ y**2)
             check(f"weight_gradient{label} {m}x{n} tokens {tokens}", bool((error <= allowed).all()),
                   f"error {(error / np.maximum(allowed, 1e-300)).max(initial=0):.2f} of what is allowed")
+            same, sum_of_squares = garbage(m, n), np.full((), 77, np.float32)
+            nests.call(library[f"s{i}"], a, b, same, *scratch, sum_of_squares, garbage(-(-n // width) * -(-m // height)))
+            want = (c.astype(np.float64) ** 2).sum()
+            check(f"weight_gradient{label} {m}x{n} tokens {tokens} squares",
+                  same.tobytes() == c.tobytes() and abs(sum_of_squares - want) <= 1e-6 * want,
+                  f"{float(sum_of_squares):.8g}, in double precision {want:.8g}")
 
 
 def check_gradients():
