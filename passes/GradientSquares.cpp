@@ -18,8 +18,8 @@ LinearWeightGradientOp productOf(Value value, SymbolTable &symbols) {
   auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();
   if (!callee || callee.isExternal() || callee.isPublic())
     return {};
-  Value returned = callee.front().getTerminator()->getOperand(
-      cast<OpResult>(value).getResultNumber());
+  Value returned =
+      callee.front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
   return returned.getDefiningOp<LinearWeightGradientOp>();
 }
 

@@ -6,9 +6,9 @@
 
 namespace mlir::transformer {
 
-/// Of each of `gradients` the sum of its squares where a layer's function makes it by a product over
-/// tokens, else null: the function gets one more result, which the product's own tasks can sum.
-/// Calls are made anew, and `gradients` are then the new ones' results.
+/// Of each of `gradients` the sum of its squares where a layer's function makes it by a product
+/// over tokens, else null: the function gets one more result, which the product's own tasks can
+/// sum. Calls are made anew, and `gradients` are then the new ones' results.
 SmallVector<Value> sumSquaresInCallees(ModuleOp module, MutableArrayRef<Value> gradients);
 
 } // namespace mlir::transformer

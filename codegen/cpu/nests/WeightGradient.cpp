@@ -2,10 +2,10 @@
 //
 // First a becomes strips of the register tile's rows and b panels of its columns. Then a task owns
 // some of either, and the tiles of c where they meet. Of a block of tokens a panel stays in the
-// first-level cache and the strips in the second; sums wait in c for the next block. Tokens are
-// never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a step
-// is two tokens, whose numbers share words; by Winograd's inner product it is six, and a block one
-// of its sums.
+// first-level cache and the strips in the second; sums wait beside them for the next block. Tokens
+// are never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a
+// step is two tokens, whose numbers share words; by Winograd's inner product it is six, and a block
+// one of its sums.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
@@ -17,6 +17,7 @@
 #include "codegen/cpu/nests/Rows.h"
 #include "codegen/cpu/nests/WinogradNest.h"
 #include "codegen/math/VectorMath.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -29,9 +30,12 @@ public:
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
         width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
+        steps(op.getWinograd() ? tokens : b.dim(strips, 1)),
         element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
         scales(isWinograd ? op.getOuts()[3] : Value()),
-        squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()) {}
+        squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()),
+        isStreamed(rowBytes(rows * columns) > b.target.getL2Bytes() && columns % b.lanes() == 0 &&
+                   cast<MemRefType>(c.getType()).getLayout().isIdentity()) {}
 
   void emit() {
     pack();
@@ -40,14 +44,11 @@ public:
     work.sizes = "M=" + std::to_string(rows) + " N=" + std::to_string(columns);
     work.amounts[0].flops = 2 * rows * columns;
     work.fixedBytes = rowBytes(rows * columns);
-    int64_t strips = llvm::divideCeil(rows, height);
-    int64_t parts = llvm::divideCeil(strips, stripsOfTask());
-    int64_t stripsOfPart = llvm::divideCeil(strips, parts);
+    int64_t parts = llvm::divideCeil(numStrips(), stripsOfPart());
     int64_t groups = llvm::divideCeil(numPanels, kPanelsOfTask);
     b.parallel(work, tokens, b.index(parts * groups), [&](Value task) {
       auto panels = taskRange(b, b.rem(task, b.index(groups)), kPanelsOfTask, b.index(numPanels));
-      auto strips =
-          taskRange(b, b.div(task, groups), stripsOfPart, b.index(llvm::divideCeil(rows, height)));
+      auto strips = taskRange(b, b.div(task, groups), stripsOfPart(), b.index(numStrips()));
       emitTask(strips, panels);
     });
     if (squares.empty())
@@ -59,7 +60,6 @@ public:
 private:
   using Range = std::pair<Value, Value>;
   static constexpr int64_t kPanelsOfTask = 2;
-  static constexpr int64_t kChains = 4; // of multiply-adds that do not wait for each other
 
   void pack() {
     Work ofRows = rowWork("weight_gradient rows", "tokens", rows, 2);
@@ -84,26 +84,46 @@ private:
       return winograd::kBlock;
     return std::max<int64_t>(b.target.getL1Bytes() / 2 / rowBytes(width), 1);
   }
-  /// Of a block, and with what they add to, half of the second-level cache has as many.
-  int64_t stripsOfTask() const {
+  int64_t numStrips() const { return llvm::divideCeil(rows, height); }
+  /// Tasks have as many each: of a block, and with the sums that wait, half of the second-level
+  /// cache holds them.
+  int64_t stripsOfPart() const {
     int64_t bytes = rowBytes(height) * (stepsOfBlock() + kPanelsOfTask * width);
-    return std::max<int64_t>(b.target.getL2Bytes() / 2 / bytes, 1);
+    int64_t most = std::max<int64_t>(b.target.getL2Bytes() / 2 / bytes, 1);
+    return llvm::divideCeil(numStrips(), llvm::divideCeil(numStrips(), most));
   }
+
+  struct Tile {
+    Value strip, panel;
+    int64_t there;    // rows that are
+    Value begin, end; // steps of a block
+    Values waits;     // where its sums are between blocks
+  };
 
   void emitTask(Range strips, Range panels) {
     int64_t size = stepsOfBlock(), whole = rows / height;
-    Value steps = isWinograd ? tokens : b.dim(this->strips, 1);
+    sumsBetweenBlocks = b.stackBuffer({kPanelsOfTask, stripsOfPart(), height, width});
     // No tokens are a block, too: of zeros.
     b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
-      Range block = {begin, b.min(b.add(begin, size), steps)};
+      Value end = b.min(b.add(begin, size), steps);
       b.forEach(panels.first, panels.second, 1, [&](Value panel) {
+        auto emit = [&](Value strip, int64_t there) {
+          emitTile({strip,
+                    panel,
+                    there,
+                    begin,
+                    end,
+                    {b.sub(panel, panels.first), b.sub(strip, strips.first)}});
+        };
         b.forEach(strips.first, b.min(strips.second, b.index(whole)), 1,
-                  [&](Value strip) { emitTile(strip, panel, block, height); });
+                  [&](Value strip) { emit(strip, height); });
         if (rows % height)
           b.ifThen(b.lt(b.index(whole), strips.second),
-                   [&] { emitTile(b.index(whole), panel, block, rows % height); });
+                   [&] { emit(b.index(whole), rows % height); });
       });
     });
+    if (isStreamed) // what others see of later stores says nothing of these
+      LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "");
   }
 
   /// Rows in short blocks: the lines of the strips stay in the cache until they are full.
@@ -193,69 +213,91 @@ private:
     });
   }
 
-  void emitTile(Value strip, Value panel, const Range &block, int64_t there) {
-    if (isWinograd)
-      return emitWinogradTile(strip, panel, block, there);
-    Values zeros(there * vectors, b.splat(0));
-    Values sums = b.ifElse(
-        b.eq(block.first, b.index(0)), ValueRange(zeros).getTypes(), [&] { return zeros; },
-        [&] { return sumsSoFar(strip, panel, there, zeros); });
-    sums = addBlock(strip, panel, block, there, std::move(sums));
-    storeTile(strip, panel, there,
-              [&](int64_t i, ValueRange, int64_t) -> Value { return sums[i]; });
+  void emitTile(const Tile &tile) {
+    Values sums = isWinograd ? winogradSums(tile) : plainSums(tile);
+    b.ifElse(
+        b.le(steps, tile.end), {},
+        [&] {
+          forPanelKind(tile.panel, [&](int64_t there) { storeTile(tile, sums, there); });
+          return Values();
+        },
+        [&] {
+          forVectors(tile, [&](int64_t i, ValueRange at) {
+            b.storeVector(sums[i], sumsBetweenBlocks, at);
+          });
+          return Values();
+        });
   }
 
-  /// Stores what `of` says vector i of a tile is, and its squares: those of the last block stay.
-  void storeTile(Value strip, Value panel, int64_t there,
-                 function_ref<Value(int64_t i, ValueRange at, int64_t lanes)> of) {
-    forPanelKind(panel, [&](int64_t columnsThere) {
-      Values ofLanes(kChains, b.splat(0));
-      forTile(strip, panel, there, columnsThere, [&](int64_t i, ValueRange at, int64_t lanes) {
-        Value x = of(i, at, lanes);
+  /// Calls `body` with the place of each of a tile's vectors between blocks.
+  void forVectors(const Tile &tile, function_ref<void(int64_t i, ValueRange at)> body) {
+    for (int64_t i = 0; i < tile.there * vectors; ++i) {
+      Values at(tile.waits);
+      at.append({b.index(i / vectors), b.index(i % vectors * b.lanes())});
+      body(i, at);
+    }
+  }
+
+  /// What `first` gives for vectors of the first block, else `later` of what waits.
+  Values byBlock(const Tile &tile, function_ref<Value(int64_t i)> first,
+                 function_ref<Value(int64_t i, Value before)> later) {
+    SmallVector<Type> types(tile.there * vectors, b.vectorType());
+    return b.ifElse(
+        b.eq(tile.begin, b.index(0)), types,
+        [&] {
+          Values sums;
+          for (int64_t i = 0; i < tile.there * vectors; ++i)
+            sums.push_back(first(i));
+          return sums;
+        },
+        [&] {
+          Values sums;
+          forVectors(tile, [&](int64_t i, ValueRange at) {
+            sums.push_back(later(i, b.loadVector(sumsBetweenBlocks, at)));
+          });
+          return sums;
+        });
+  }
+
+  /// The part of a tile that is inside of c, and the squares of it.
+  void storeTile(const Tile &tile, ValueRange sums, int64_t columnsThere) {
+    constexpr int64_t chains = 4; // of multiply-adds that do not wait for each other
+    Values ofLanes(chains, b.splat(0));
+    Value firstRow = b.mul(tile.strip, height), firstColumn = b.mul(tile.panel, width);
+    for (auto [i, x] : llvm::enumerate(sums)) {
+      int64_t row = i / vectors, j = i % vectors, lanes = lanesOf(columnsThere, j);
+      if (!lanes)
+        continue;
+      Values at = {b.add(firstRow, row), b.add(firstColumn, j * b.lanes())};
+      if (isStreamed)
+        vector::StoreOp::create(b, x, c, at, /*nontemporal=*/true,
+                                llvm::MaybeAlign(rowBytes(b.lanes())));
+      else
         b.storeVector(x, c, at, lanes);
-        if (squares.empty())
-          return;
-        Value &sum = ofLanes[i % kChains];
-        Value next = emitFma(b, x, x, sum); // behind the last column of c is anything
-        sum = lanes < b.lanes() ? b.select(b.lanesBelow(lanes), next, sum) : next;
-      });
-      if (!squares.empty())
-        b.store(b.sumLanes(b.sumTree(ofLanes)), squares[1],
-                b.add(b.mul(panel, llvm::divideCeil(rows, height)), strip));
-    });
+      Value &sum = ofLanes[i % chains];
+      Value next = emitFma(b, x, x, sum); // behind the last column of c is anything
+      sum = lanes < b.lanes() ? b.select(b.lanesBelow(lanes), next, sum) : next;
+    }
+    if (!squares.empty())
+      b.store(b.sumLanes(b.sumTree(ofLanes)), squares[1],
+              b.add(b.mul(tile.panel, numStrips()), tile.strip));
   }
 
-  Values sumsSoFar(Value strip, Value panel, int64_t there, ValueRange zeros) {
-    return byPanelKind(panel, zeros.getTypes(), [&](int64_t columnsThere) {
-      Values sums(zeros);
-      forTile(strip, panel, there, columnsThere, [&](int64_t i, ValueRange at, int64_t lanes) {
-        sums[i] = b.loadVector(c, at, lanes);
-      });
-      return sums;
-    });
+  Values plainSums(const Tile &tile) {
+    Values sums = byBlock(
+        tile, [&](int64_t) { return b.splat(0); }, [](int64_t, Value before) { return before; });
+    return addBlock(tile, std::move(sums));
   }
 
-  /// Calls `body` for the tile's vectors that are inside of c, with their places.
-  void forTile(Value strip, Value panel, int64_t there, int64_t columnsThere,
-               function_ref<void(int64_t i, ValueRange at, int64_t lanes)> body) {
-    Value firstRow = b.mul(strip, height), firstColumn = b.mul(panel, width);
-    for (int64_t i = 0; i < there; ++i)
-      for (int64_t j = 0; j < vectors; ++j)
-        if (lanesOf(columnsThere, j))
-          body(i * vectors + j, {b.add(firstRow, i), b.add(firstColumn, j * b.lanes())},
-               lanesOf(columnsThere, j));
-  }
-
-  Values addBlock(Value strip, Value panel, const Range &block, int64_t there, Values sums) {
+  Values addBlock(const Tile &tile, Values sums) {
     VectorType type = b.vectorType().clone(element);
-    auto [begin, end] = block;
-    return b.unrolledLoop(begin, end, std::move(sums), [&](Value step, Values &sums) {
+    return b.unrolledLoop(tile.begin, tile.end, std::move(sums), [&](Value step, Values &sums) {
       Values row;
       for (int64_t j = 0; j < vectors; ++j)
         row.push_back(vector::LoadOp::create(b, type, panels,
-                                             ValueRange{panel, step, b.index(j * b.lanes())}));
-      for (int64_t i = 0; i < there; ++i) {
-        Value factor = b.load(strips, {strip, step, b.index(i)});
+                                             ValueRange{tile.panel, step, b.index(j * b.lanes())}));
+      for (int64_t i = 0; i < tile.there; ++i) {
+        Value factor = b.load(strips, {tile.strip, step, b.index(i)});
         factor = vector::BroadcastOp::create(b, type, factor);
         for (int64_t j = 0; j < vectors; ++j) {
           Value &sum = sums[i * vectors + j];
@@ -267,27 +309,26 @@ private:
   }
 
   /// A block's sum and its corrections; c is of numbers that are not scaled.
-  void emitWinogradTile(Value strip, Value panel, const Range &block, int64_t there) {
-    auto [begin, end] = block;
+  Values winogradSums(const Tile &tile) {
     auto ofRow = [&](Value row, int64_t i) {
-      return b.broadcast(b.load(strips, {strip, row, b.index(i)}));
+      return b.broadcast(b.load(strips, {tile.strip, row, b.index(i)}));
     };
     auto ofPanel = [&](Value row, int64_t j) {
-      return b.loadVector(panels, {panel, row, b.index(j * b.lanes())});
+      return b.loadVector(panels, {tile.panel, row, b.index(j * b.lanes())});
     };
-    Value corrections =
-        b.add(b.mul(b.div(begin, winograd::kBlock), winograd::kRowsOfBlock), winograd::kFirstBlock);
+    Value corrections = b.add(b.mul(b.div(tile.begin, winograd::kBlock), winograd::kRowsOfBlock),
+                              winograd::kFirstBlock);
     Values sums;
-    for (int64_t i = 0; i < there; ++i)
+    for (int64_t i = 0; i < tile.there; ++i)
       for (int64_t j = 0; j < vectors; ++j)
         sums.push_back(b.addf(ofRow(corrections, i), ofPanel(corrections, j)));
-    Value steps = b.ceilDiv(b.sub(end, begin), winograd::kStep);
+    Value steps = b.ceilDiv(b.sub(tile.end, tile.begin), winograd::kStep);
     sums = b.loop(b.index(0), steps, 1, sums, [&](Value step, ValueRange args) {
       Value first = b.add(b.add(corrections, b.mul(step, winograd::kStep)), 1);
       Values next(args);
       winogradFormat().addStep(
           b,
-          {there,
+          {tile.there,
            vectors,
            b.vectorType(),
            [&](int64_t i, int64_t place) { return ofRow(b.add(first, place), i); },
@@ -296,33 +337,25 @@ private:
           next);
       return next;
     });
-    Value zero = b.index(0);
     auto scale = [&](int64_t i) {
-      return b.mulf(ofRow(zero, i / vectors), ofPanel(zero, i % vectors));
+      return b.mulf(ofRow(b.index(0), i / vectors), ofPanel(b.index(0), i % vectors));
     };
-    b.ifElse(
-        b.eq(begin, zero), {},
-        [&] {
-          storeTile(strip, panel, there,
-                    [&](int64_t i, ValueRange, int64_t) { return b.mulf(sums[i], scale(i)); });
-          return Values();
-        },
-        [&] {
-          storeTile(strip, panel, there, [&](int64_t i, ValueRange at, int64_t lanes) {
-            return emitFma(b, sums[i], scale(i), b.loadVector(c, at, lanes));
-          });
-          return Values();
-        });
+    return byBlock(
+        tile, [&](int64_t i) { return b.mulf(sums[i], scale(i)); },
+        [&](int64_t i, Value before) { return emitFma(b, sums[i], scale(i), before); });
   }
 
   Emit &b;
   Value x, dy, c, strips, panels;
   int64_t rows, columns, height, width, vectors;
-  Value tokens;
-  Type element; // of strips and panels
+  Value tokens, steps; // of a sum
+  Type element;        // of strips and panels
   bool isWinograd;
   Value scales;
   ValueRange squares;
+  Value sumsBetweenBlocks; // of a task
+  /// Past the caches, which do not hold c until it is read, and would read it first.
+  bool isStreamed;
 };
 
 } // namespace

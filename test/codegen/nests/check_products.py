@@ -41,7 +41,7 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
     """`steps_of`: rows of the scratch for so many tokens."""
     lanes = nests.vector_lanes(target)
     height, width = tile(lanes)
-    sizes = [(1, 1), (5, 3), (height, width), (37, 70), (3 * height + 1, 2 * width + lanes), (130, 33), (1500, 40)]
+    sizes = [(1, 1), (5, 3), (height, width), (37, 70), (3 * height + 1, 2 * width + lanes), (130, 33), (1500, 40), (600, 256)]  # the last is larger than the second-level cache
     texts = (gradient_text(f"{name}{i}", m, n, height, width, element, kind, name == "s")
              for i, (m, n) in enumerate(sizes) for name in "gs")
     library = nests.build("".join(texts), target)

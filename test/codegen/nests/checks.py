@@ -67,7 +67,11 @@ def rows_of_sizes(count, width):
 
 
 def garbage(*shape):
-    return np.full(shape, np.nan, np.float32)
+    """As programs place what they write: at a multiple of 64 bytes."""
+    size = int(np.prod(shape))
+    memory = np.full(size + 16, np.nan, np.float32)
+    first = -memory.ctypes.data // 4 % 16
+    return memory[first : first + size].reshape(shape)
 
 
 def offsets(lengths):
