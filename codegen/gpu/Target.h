@@ -32,6 +32,11 @@ struct GpuTarget {
   /// Keys whose softmax is made alone before it is joined with that of those before them: what a
   /// block takes of a sequence that has one new token.
   int64_t attentionSpan = 128;
+  /// On tensor cores, by as many warps. A warp has 16 rows of a tile, or 32 where a thread then has
+  /// at most so many sums of values.
+  int64_t tensorAttentionKeys = 64; // of a tile, a multiple of 32
+  int64_t tensorAttentionSums = 64;
+  int64_t tensorAttentionHeadDim = 256; // at most
 
   /// Matrix products: of many rows, and of at most as many as the second tile has.
   ProductTile product = {128, 128, 16, 3, 8, 8};

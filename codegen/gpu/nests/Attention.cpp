@@ -79,7 +79,7 @@ void transformer::simt::emitKernel(Loops &b, kernel::AttentionOp op) {
                   return std::pair(Place{op.getK(), {row}}, Place{op.getV(), {row}});
                 }};
   };
-  if (emitAttentionBlocks(b, op, keysOf))
+  if (emitAttentionTensorCores(b, op) || emitAttentionBlocks(b, op, keysOf))
     return;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
   emitAttention(b, op, op.getCuQueries(), factor, keysOf);

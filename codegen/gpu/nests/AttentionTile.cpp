@@ -181,18 +181,24 @@ Value transformer::simt::countTiles(Loops &b, Value tokens, Value cu, int64_t gr
 
 /// A sequence's tiles begin at the number of whole tiles before its first row and one more for each
 /// sequence before it: those are enough, and nothing but that row must be known.
-SequenceTile transformer::simt::findTile(Loops &b, Value number, Value cu, int64_t group,
-                                         int64_t rows) {
-  Value none = b.index(0), last = b.sub(b.dim(cu, 0), b.index(2));
+SequenceTile transformer::simt::findTile(Loops &b, Value number, Value thread, Value cu,
+                                         int64_t group, int64_t rows) {
+  constexpr int64_t lanes = TileShape::lanes * TileShape::rowsAtOnce;
+  Value lane = b.rem(thread, lanes), last = b.sub(b.dim(cu, 0), b.index(2));
   auto firstTile = [&](Value sequence) {
     return b.add(b.div(b.mul(b.load(cu, sequence), group), rows), sequence);
   };
-  SequenceTile tile;
-  tile.sequence = b.loop(none, last, none, [&](Value i, ValueRange before) {
-    Value begun =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
-    return Values{b.add(before[0], arith::IndexCastUIOp::create(b, b.getIndexType(), begun))};
+  // A lane looks at every 32nd sequence.
+  Value ofLane = b.div(b.sub(b.add(last, lanes - 1), lane), lanes);
+  Value none = arith::ConstantIntOp::create(b, 0, 32);
+  Value begun = b.loop(b.index(0), ofLane, none, [&](Value i, ValueRange before) {
+    Value next = b.add(b.add(b.mul(i, lanes), lane), 1);
+    Value isBegun = b.compare(arith::CmpIPredicate::ule, firstTile(next), number);
+    return Values{b.add(before[0], arith::ExtUIOp::create(b, b.getI32Type(), isBegun))};
   })[0];
+  auto sum = [&](Value x, Value y) { return b.add(x, y); };
+  SequenceTile tile;
+  tile.sequence = arith::IndexCastOp::create(b, b.getIndexType(), overLanes(b, begun, lanes, sum));
   tile.first = b.mul(b.sub(number, firstTile(tile.sequence)), rows);
   tile.firstRow = b.load(cu, tile.sequence);
   tile.tokens = b.sub(b.load(cu, b.add(tile.sequence, 1)), tile.firstRow);

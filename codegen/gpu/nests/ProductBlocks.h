@@ -3,10 +3,9 @@
 #define CODEGEN_GPU_NESTS_PRODUCTBLOCKS_H
 
 #include "codegen/gpu/nests/ProductTiles.h"
+#include "codegen/gpu/nests/TensorCores.h"
 
 namespace mlir::transformer::simt {
-
-inline constexpr int64_t warpSize = 32;
 
 /// What becomes of sums of a row at neighbouring columns from `at` on, a multiple of their number.
 using Finish = function_ref<void(ValueRange sums, ValueRange at)>;

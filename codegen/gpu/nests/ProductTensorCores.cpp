@@ -1,19 +1,11 @@
 //===- ProductTensorCores.cpp - tiles of bf16 by mma.sync -----------------===//
 #include "codegen/gpu/nests/ProductBlocks.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::simt;
 
 namespace {
-
-/// Of an mma.sync; 8 by 8 is what `ldmatrix` loads, four at once.
-constexpr int64_t mmaRows = 16, mmaColumns = 8, mmaDepth = 16, matrix = 8;
-constexpr int64_t sumsOfMma = 4; // of a thread
 
 class TensorCoreProduct : public TileProduct {
 public:
@@ -45,7 +37,7 @@ public:
       auto sum = next.begin();
       for (const Values &rows : x)
         for (const Values &columns : y) {
-          multiply(rows, columns, MutableArrayRef(sum, sumsOfMma));
+          multiplyBf16(b, rows, columns, MutableArrayRef(sum, sumsOfMma));
           sum += sumsOfMma;
         }
     }
@@ -74,30 +66,8 @@ private:
     Value depth = b.add(byRows ? second : odd, first);
     bool along = operand.isAlongDepth();
     (along ? rows : depth) = b.add(along ? rows : depth, line);
-    auto type = VectorType::get({4, 2}, b.getBF16Type());
-    Value all =
-        nvgpu::LdMatrixOp::create(b, type, operand.memory(), operand.placeOf(stage, rows, depth),
-                                  /*transpose=*/!along, /*numTiles=*/4);
-    Values registers;
-    for (int64_t i = 0; i < 4; ++i) {
-      Value two = vector::ExtractOp::create(b, all, i);
-      auto word = VectorType::get(1, b.getI32Type());
-      registers.push_back(
-          vector::ExtractOp::create(b, vector::BitCastOp::create(b, word, two), int64_t(0)));
-    }
-    return registers;
-  }
-
-  void multiply(ValueRange x, ValueRange y, MutableArrayRef<Value> sums) const {
-    Type f32 = b.getF32Type();
-    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-    using NVVM::MMALayout, NVVM::MMATypes;
-    Value next = NVVM::MmaOp::create(b, type, x, y, ValueRange(ArrayRef<Value>(sums)),
-                                     ArrayRef<int64_t>{mmaRows, mmaColumns, mmaDepth}, std::nullopt,
-                                     std::nullopt, std::array{MMATypes::bf16, MMATypes::bf16},
-                                     std::array{MMALayout::row, MMALayout::col});
-    for (auto [i, sum] : llvm::enumerate(sums))
-      sum = LLVM::ExtractValueOp::create(b, next, static_cast<int64_t>(i));
+    return loadMatrices(b, operand.memory(), operand.placeOf(stage, rows, depth),
+                        /*transpose=*/!along);
   }
 
   Loops &b;
