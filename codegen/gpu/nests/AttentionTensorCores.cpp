@@ -38,12 +38,6 @@ Value exp2(Loops &b, Value x) {
       .getResult(0);
 }
 
-Value ceil(Loops &b, Value x) {
-  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr("llvm.ceil"),
-                                       ValueRange{x})
-      ->getResult(0);
-}
-
 class TensorCoreAttention {
 public:
   TensorCoreAttention(Loops &b, kernel::AttentionOp op, MmaTileShape shape)
@@ -234,7 +228,7 @@ private:
       highest = tile.overRow(highest, max);
       if (scale)
         highest = b.mulf(highest, scale);
-      highest = b.maxf(state[i], ceil(b, highest));
+      highest = b.maxf(state[i], math::CeilOp::create(b, highest));
       Value shift = b.select(isSame(b, highest, lowest(b)), b.scalar(0), highest);
       ofRow([&](Value &score) {
         Value lessened = b.subf(b.scalar(0), shift);
