@@ -20,6 +20,8 @@ public:
   virtual ~TileProduct() = default;
   /// How many f32 a thread sums.
   virtual int64_t numSums() const = 0;
+  /// Of the tile: none of the thread's sums is in a row before it.
+  virtual Value firstRow() const = 0;
   /// Adds the products of a stage to `sums`.
   virtual Values add(ValueRange sums, Value stage) const = 0;
   /// Where in the tile each of them is.

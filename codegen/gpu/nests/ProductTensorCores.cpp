@@ -15,7 +15,7 @@ public:
     int64_t across = tile.columns / tile.columnsOfPart;
     Value warp = b.div(thread, warpSize);
     lane = b.rem(thread, warpSize);
-    firstRow = b.mul(b.div(warp, across), tile.rowsOfPart);
+    rowOfWarp = b.mul(b.div(warp, across), tile.rowsOfPart);
     firstColumn = b.mul(b.rem(warp, across), tile.columnsOfPart);
   }
 
@@ -23,12 +23,14 @@ public:
     return tile.rowsOfPart / mmaRows * (tile.columnsOfPart / mmaColumns) * sumsOfMma;
   }
 
+  Value firstRow() const override { return rowOfWarp; }
+
   Values add(ValueRange sums, Value stage) const override {
     Values next(sums);
     for (int64_t first = 0; first < tile.depth; first += mmaDepth) {
       SmallVector<Values> x, y;
       for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
-        x.push_back(load(left, stage, b.add(firstRow, i), first, /*byRows=*/true));
+        x.push_back(load(left, stage, b.add(rowOfWarp, i), first, /*byRows=*/true));
       for (int64_t i = 0; i < tile.columnsOfPart; i += 2 * mmaColumns) {
         Values two = load(right, stage, b.add(firstColumn, i), first, /*byRows=*/false);
         y.push_back(Values(ArrayRef(two).take_front(2)));
@@ -46,7 +48,7 @@ public:
 
   /// A thread has two neighbours of a row, and of the one 8 further down.
   void forEachPlace(function_ref<void(int64_t, Value, Value)> body) const override {
-    Value row = b.add(firstRow, b.div(lane, 4));
+    Value row = b.add(rowOfWarp, b.div(lane, 4));
     Value column = b.add(firstColumn, b.mul(b.rem(lane, 4), 2));
     int64_t sum = 0;
     for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
@@ -73,7 +75,7 @@ private:
   Loops &b;
   ProductTile tile;
   const ProductTileOperand &left, &right;
-  Value lane, firstRow, firstColumn;
+  Value lane, rowOfWarp, firstColumn;
 };
 
 } // namespace
