@@ -34,7 +34,7 @@ struct GpuTarget {
   int64_t attentionSpan = 128;
   /// On tensor cores, by as many warps. A warp has 16 rows of a tile, or 32 where a thread then has
   /// at most so many sums of values.
-  int64_t tensorAttentionKeys = 64; // of a tile, a multiple of 32
+  int64_t tensorAttentionKeys = 64; // of a tile, a multiple of 64; half where sums are more
   int64_t tensorAttentionSums = 64;
   int64_t tensorAttentionHeadDim = 256; // at most
 

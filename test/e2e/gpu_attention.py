@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Attention on rows of bfloat16 by a GPU's tensor cores, run by its driver (here an emulated one), beside what
-the op's definition says of them (weights rounded to bfloat16, the rest exact): masks, windows, biases, heads that share
-keys, heads of any size, other sequences' keys, merged projections. Weights on the edge between two bfloat16 may fall to the
-other side; what else there is of an error is float32's. A row has the same bits whatever is beside it. Sequences are
-empty, short, and longer than tiles. TRANSFORMER_TEST_TARGET says what for."""
+"""Attention on rows of bfloat16 by a GPU's tensor cores, run by its driver (here an emulated one), beside what the op's
+definition says of them (weights rounded to bfloat16, the rest exact): masks, windows, biases, dropout, heads that share
+keys, heads of any size, other sequences' keys, merged projections; sequences are empty, short, and longer than tiles.
+Weights on the edge between two bfloat16 may fall to the other side, which few numbers see; what else there is of an error
+is float32's. A row has the same bits whatever is beside it. TRANSFORMER_TEST_TARGET says what for."""
 
 import argparse
 import sys
@@ -17,6 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import quantize  # noqa: E402
+from dropout import factors  # noqa: E402
 
 GRID = "tensor<?x?xi64>"
 LENGTHS = {"a": (70, 0, 1, 133, 9), "b": (130, 3, 1, 140, 0)}  # queries without keys, keys without queries
@@ -34,6 +35,7 @@ class Attention:
     bias: tuple[int, ...] = ()
     memory: str = "a"
     merged: bool = False  # rows are columns of one projection
+    dropout: float = 0
 
     @property
     def width(self) -> int:
@@ -41,7 +43,7 @@ class Attention:
 
     @property
     def options(self) -> str:
-        options = ["causal"] * self.causal + [f"window = {self.window}"] * bool(self.window)
+        options = ["causal"] * self.causal + [f"window = {self.window}"] * bool(self.window) + [f"dropout = {self.dropout}"] * bool(self.dropout)
         return f"options<{', '.join(options)}>" if options else ""
 
 
@@ -54,9 +56,11 @@ CASES = (
     Attention("slopes", 2, 2, 16, causal=True, bias=(2,)),
     Attention("table", 2, 1, 20, bias=(2, 9), memory="b"),
     Attention("odd", 3, 3, 5, window=3),
+    Attention("dropped", 4, 2, 24, window=90, dropout=0.3),
     Attention("too_wide", 1, 1, 264, causal=True),
 )
-SCALE = 0.3
+SCALE, KEY = 0.3, 0x0123456789ABCDEF
+FLOAT32 = 1e-5  # of what is added
 
 
 def parameters(case: Attention) -> dict[str, tuple[int, ...]]:
@@ -89,7 +93,7 @@ def body(case: Attention) -> list[str]:
             lines.append(f"  {rows[what]} = transformer.linear {rows['x']}, {weight}")
     else:
         lines += [embed("q", "a", q), embed("k", case.memory, kv), embed("v", case.memory, kv)]
-    bias = f" position_bias(%{case.name}.bias : {types['bias']})" if case.bias else ""
+    bias = f" position_bias(%{case.name}.bias : {types['bias']})" if case.bias else " dropout_key(%key)" if case.dropout else ""
     sizes = f"num_heads = {case.heads} : i64, num_kv_heads = {case.kv_heads} : i64, scale = {SCALE} : f64"
     lines.append(f"  %{case.name}.y = transformer.attention {rows['q']}, {rows['k']}, {rows['v']} sequences(%seq_a, %seq_{case.memory})"
                  f"{bias} {case.options} {{{sizes}}} : {q}, {kv}, {kv} -> {q}")
@@ -98,7 +102,7 @@ def body(case: Attention) -> list[str]:
 
 
 def model_text() -> str:
-    lines, arguments = [], []
+    lines, arguments = [f"  %key = arith.constant {KEY} : i64"], []
     for side, lengths in LENGTHS.items():
         dims = f'transformer.dims = ["batch", "length_{side}"]'
         arguments.append(f'%ids_{side}: {GRID} {{transformer.name = "ids_{side}", transformer.range = array<i64: 0, {sum(lengths)}>, {dims}}}')
@@ -155,6 +159,8 @@ def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int) -> Ex
         highest = scores[there].max(1, keepdims=True, initial=-np.inf)
         p = np.exp(scores[there] - np.log(2) * np.ceil(highest / np.log(2)))
         total = p.sum(1, keepdims=True)
+        if case.dropout:
+            p *= factors(KEY, case.dropout, np.arange(rows["a"].start, rows["a"].stop)[there], np.arange(len(k)), head + 1)
         found.exact[there, at] = p @ v[:, other] / total
         found.rounded[there, at] = round_weights(p) @ v[:, other] / total
         found.magnitude[there, at] = p @ np.abs(v[:, other]) / total
@@ -195,32 +201,26 @@ class Model:
         return [{name: y[row, : LENGTHS["a"][i]] for name, y in outputs.items()} for row, i in enumerate(sequences)]
 
 
-def root(x: np.ndarray) -> float:
-    return float(np.sqrt(np.mean(np.square(x)))) if x.size else 0.0
-
-
 def why_wrong(case: Attention, model: Model, found: list[dict[str, np.ndarray]]) -> str | None:
     wanted = [attend(case, model.weights, i) for i in range(len(found))]
     exact, rounded, magnitude = (np.concatenate([getattr(each, what) for each in wanted]) for what in ("exact", "rounded", "magnitude"))
     y = np.concatenate([each[case.name] for each in found]).astype(np.float64)
     if not np.isfinite(y).all() or np.abs(y[magnitude == 0]).max(initial=0):
         return "rows without keys are not zeros, or not all are numbers"
-    worst = float((np.abs(y - rounded) / np.maximum(magnitude, 1e-30)).max())
-    error, rounding = root(y - rounded), root(rounded - exact)
-    print(f"{case.name}: error {error:.2e}, at most {worst:.2e} of what is added; rounding {rounding:.2e}")
-    if worst > 2.0**-8:
-        return f"off by {worst:.2e} of what is added"
-    if case.name == "too_wide":  # weights are not rounded there
-        return None if root(y - exact) < 0.02 * rounding else f"error {root(y - exact):.2e}, rounding of weights {rounding:.2e}"
-    # Projections are rounded from float32 sums, of which some are on an edge, too.
-    return None if error < (0.5 if case.merged else 0.1) * rounding else f"error {error:.2e}, rounding of weights {rounding:.2e}"
+    wanted = exact if case.name == "too_wide" else rounded  # weights are not rounded there
+    errors, roundings = (np.abs(each - wanted) / np.maximum(magnitude, 1e-30) for each in (y, exact))
+    share = float((errors > FLOAT32).mean())
+    print(f"{case.name}: error {np.median(errors):.1e}, {errors.max():.1e} at most, {share:.3%} of another weight; rounding {np.median(roundings):.1e}")
+    if errors.max() > 2.0**-7:
+        return f"off by {errors.max():.2e} of what is added"
+    return None if share < 0.05 else f"{share:.1%} of all numbers are off by more than {FLOAT32} of what is added"
 
 
 def check_rows(model: Model, whole: list[dict[str, np.ndarray]]) -> str | None:
     for sequences, columns in (((3,), 0), ((4, 0), 150), ((2,), 0)):
         for i, found in zip(sequences, model.run(sequences, columns)):
-            for name, y in found.items():
-                if y.tobytes() != whole[i][name].tobytes():
+            for name in (case.name for case in CASES if not case.dropout):  # whose numbers belong to the row's place
+                if (y := found[name]).tobytes() != whole[i][name].tobytes():
                     return f"{name}, sequence {i} of {sequences}: other bits"
     return None
 

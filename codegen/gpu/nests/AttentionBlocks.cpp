@@ -66,7 +66,7 @@ public:
     int64_t group = scores.group();
     Value tiles = countTiles(b, b.dim(q, 0), cu, group, shape.rows());
     blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
-      SequenceTile place = findTile(b, at[0], thread, cu, group, shape.rows());
+      SequenceTile place = findTile(b, at[0], cu, group, shape.rows());
       Value isThere = b.less(place.first, b.mul(place.tokens, group));
       if (split)
         isThere = b.both(isThere, b.less(b.index(1), place.tokens));

@@ -59,7 +59,7 @@ public:
     Value cu = op.getCuQueries(),
           tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
     blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
-      Work work{findTile(b, at[0], thread, cu, group, shape.rows()), {}, at[1]};
+      Work work{findTile(b, at[0], cu, group, shape.rows()), {}, at[1]};
       work.keys = sequenceIn(op.getCuKeys(), work.queries.sequence);
       b.ifThen(b.less(work.queries.first, b.mul(work.queries.tokens, group)),
                [&] { emitQueryTile(AttentionTile(b, shape, thread), plan.slots, thread, work); });
@@ -70,7 +70,7 @@ public:
     const TileShape &shape = plan.shape;
     Value cu = op.getCuKeys(), tiles = countTiles(b, b.dim(op.getK(), 0), cu, 1, shape.rows());
     blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
-      Work work{{}, findTile(b, at[0], thread, cu, 1, shape.rows()), at[1]};
+      Work work{{}, findTile(b, at[0], cu, 1, shape.rows()), at[1]};
       work.queries = sequenceIn(op.getCuQueries(), work.keys.sequence);
       b.ifThen(b.less(work.keys.first, work.keys.tokens),
                [&] { emitKeyTile(AttentionTile(b, shape, thread), plan.slots, thread, work); });

@@ -12,6 +12,8 @@ std::optional<MmaTileShape> transformer::simt::chooseMmaTile(const GpuTarget &ta
   MmaTileShape shape{target.attentionWarps, mmaRows, target.tensorAttentionKeys, headDim};
   if (shape.depth() > target.tensorAttentionHeadDim || shape.bytes() > target.sharedMemoryBytes)
     return std::nullopt;
+  if (shape.numSums() > target.tensorAttentionSums)
+    shape.keys /= 2; // whose scores are in registers as well
   // Twice the rows for each key that is loaded, where a thread has registers for them.
   MmaTileShape larger = shape;
   larger.rowsOfWarp = 2 * mmaRows;
@@ -52,19 +54,21 @@ Value AttentionMmaTile::vectors(int64_t count) const {
   return buffer;
 }
 
-void AttentionMmaTile::copy(Value to, int64_t count, Value buffer,
+void AttentionMmaTile::copy(Value to, int64_t count, Value buffer, bool often,
                             function_ref<Vector(Value)> from) const {
   int64_t width = alignedNumbers(buffer, /*most=*/8);
   while (shape.headDim % width)
     width /= 2;
   int64_t parts = shape.headDim / width, all = count * parts;
   int64_t steps = llvm::divideCeil(all, shape.threads());
-  constexpr int64_t few = 4; // steps that may share what they compute of places in registers
-  Value end = steps <= few ? b.index(steps) : hidden(b, b.index(steps));
-  b.forEach(b.index(0), end, [&](Value step) {
+  auto copyStep = [&](Value step) {
     Value part = b.add(b.mul(step, shape.threads()), thread);
     auto copyPart = [&] {
-      Value i = b.div(part, parts), column = b.mul(b.rem(part, parts), width);
+      // Where a step is whole vectors, it is so many rows further at the same column.
+      bool isWhole = shape.threads() % parts == 0;
+      Value i = isWhole ? b.add(b.div(thread, parts), b.mul(step, shape.threads() / parts))
+                        : b.div(part, parts);
+      Value column = b.mul(b.rem(isWhole ? thread : part, parts), width);
       Vector vector = from(i);
       Values at = vector.row.at, place = {i, column};
       at.push_back(b.add(vector.column, column));
@@ -77,7 +81,14 @@ void AttentionMmaTile::copy(Value to, int64_t count, Value buffer,
       b.ifThen(b.less(part, b.index(all)), copyPart);
     else
       copyPart();
-  });
+  };
+  // Few steps share what they compute of places. What many would keep of them needs more registers
+  // than there are: theirs is a loop of unknown length.
+  constexpr int64_t few = 8;
+  if (steps > few || !often)
+    return b.forEach(b.index(0), hidden(b, b.index(steps)), copyStep);
+  for (int64_t step = 0; step < steps; ++step)
+    copyStep(b.index(step));
 }
 
 /// 16 rows of the warp's from `row` on, and 16 of their numbers.
@@ -91,7 +102,7 @@ Values AttentionMmaTile::loadRows(Value queries, int64_t row, int64_t depth) con
 Values AttentionMmaTile::loadQueries(Value queries) const {
   constexpr int64_t most = 32;
   Values loaded;
-  if (shape.rowsOfWarp * shape.depth() / warpSize / 2 <= most)
+  if (shape.rowsOfWarp == mmaRows && shape.depth() * mmaRows / warpSize / 2 <= most)
     for (int64_t depth = 0; depth < shape.depth(); depth += mmaDepth)
       for (int64_t row = 0; row < shape.rowsOfWarp; row += mmaRows)
         loaded.append(loadRows(queries, row, depth));

@@ -45,8 +45,10 @@ public:
 
   /// Shared memory for vectors of bf16, with zeros behind their numbers.
   Value vectors(int64_t count) const;
-  /// Begins to copy `count` vectors, as wide as they lie in `buffer`.
-  void copy(Value to, int64_t count, Value buffer, function_ref<Vector(Value i)> from) const;
+  /// Begins to copy `count` vectors, as wide as they lie in `buffer`; what happens often may have
+  /// places in registers.
+  void copy(Value to, int64_t count, Value buffer, bool often,
+            function_ref<Vector(Value i)> from) const;
 
   /// The warp's queries as registers, where those are few, else nothing.
   Values loadQueries(Value queries) const;

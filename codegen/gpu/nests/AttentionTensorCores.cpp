@@ -56,7 +56,7 @@ public:
       // Those that see most keys begin first.
       bool fromLast = scores.options.getCausal();
       Value number = fromLast ? b.sub(b.sub(tiles, b.index(1)), at[0]) : at[0];
-      SequenceTile place = findTile(b, number, thread, cuQueries, group, shape.rows());
+      SequenceTile place = findTileByWarp(b, number, thread, cuQueries, group, shape.rows());
       b.ifThen(b.less(place.first, b.mul(place.tokens, group)), [&] {
         AttentionMmaTile tile(b, shape, thread);
         emitTile(tile, workOf(tile, place, at[1]));
@@ -93,15 +93,23 @@ private:
     return {begin, b.max(begin, b.div(b.add(end, shape.keys - 1), shape.keys))};
   }
 
-  /// Behind the last key it is that again.
+  /// Behind the last key it is that again. Of tiles that have all of theirs, places are no more
+  /// than a sum.
   void copyKeys(const AttentionMmaTile &tile, const Work &work, Value to, Value from,
                 Value number) {
     Value first = b.mul(number, shape.keys), column = scores.column(work.kvHead);
-    Value last = b.sub(work.keys, b.index(1));
-    tile.copy(to, shape.keys, from, [&](Value i) {
-      Value row = b.add(work.firstKey, b.min(b.add(first, i), last));
-      return Vector{{from, {row}}, column};
-    });
+    Value last = b.sub(work.keys, b.index(1)), firstRow = b.add(work.firstKey, first);
+    auto copy = [&](bool isWhole) {
+      tile.copy(to, shape.keys, from, /*often=*/isWhole, [&](Value i) {
+        Value row =
+            isWhole ? b.add(firstRow, i) : b.add(work.firstKey, b.min(b.add(first, i), last));
+        return Vector{{from, {row}}, column};
+      });
+      return Values();
+    };
+    b.ifElse(
+        b.less(b.add(first, shape.keys - 1), work.keys), [&] { return copy(/*isWhole=*/true); },
+        [&] { return copy(/*isWhole=*/false); });
   }
 
   /// Whether scores are products times one positive number, which is left for later.
@@ -114,35 +122,33 @@ private:
     auto behind = [&](Value key) -> Value { // how far from the thread's first
       return arith::IndexCastOp::create(b, b.getI32Type(), b.sub(key, first));
     };
-    Values ends, begins;
-    for (const QueryRow &row : work.rows) {
-      ends.push_back(behind(row.end));
-      begins.push_back(behind(row.from));
-    }
-    auto isSeen = [&](int64_t i, int64_t from, int64_t last) {
+    auto isSeen = [&](const Value &begin, const Value &end, int64_t from, int64_t last) {
       auto word = [&](int64_t column) { return arith::ConstantIntOp::create(b, column, 32); };
-      Value seen = b.less(word(last), ends[i]);
+      Value seen = b.less(word(last), end);
       if (scores.options.getWindow())
-        seen = b.both(seen, b.compare(arith::CmpIPredicate::sge, word(from), begins[i]));
+        seen = b.both(seen, b.compare(arith::CmpIPredicate::sge, word(from), begin));
       return seen;
     };
     Value all;
-    for (int64_t i = 0; i < shape.rowsOfThread(); ++i) {
-      Value seen = isSeen(i, 0, shape.keys - mmaColumns + 1);
+    for (const QueryRow &row : work.rows) {
+      Value seen = isSeen(behind(row.from), behind(row.end), 0, shape.keys - mmaColumns + 1);
       all = all ? b.both(all, seen) : seen;
     }
     if (!areProducts())
       addBias(work, first, values);
-    values = b.ifElse(
-        all, [&] { return values; },
-        [&] {
-          Values some(values);
-          for (auto [n, value] : llvm::enumerate(some)) {
-            auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.keys);
-            value = b.select(isSeen(i, column, column), value, lowest(b));
-          }
-          return some;
-        });
+    auto someAreSeen = [&] {
+      Values some(values), begins, ends;
+      for (const QueryRow &row : work.rows) { // hidden: LLVM would do all this in every tile
+        begins.push_back(behind(hidden(b, row.from)));
+        ends.push_back(behind(hidden(b, row.end)));
+      }
+      for (auto [n, value] : llvm::enumerate(some)) {
+        auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.keys);
+        value = b.select(isSeen(begins[i], ends[i], column, column), value, lowest(b));
+      }
+      return some;
+    };
+    values = b.ifElse(all, [&] { return values; }, someAreSeen);
   }
 
   void addBias(const Work &work, Value first, Values &values) {
@@ -182,7 +188,7 @@ private:
   Values attend(const AttentionMmaTile &tile, const Work &work, Value from, Value end) {
     Value queries = tile.vectors(shape.rows()), keys = tile.vectors(shape.keys);
     Value values = tile.vectors(shape.keys);
-    tile.copy(queries, shape.rows(), q, [&](Value i) {
+    tile.copy(queries, shape.rows(), q, /*often=*/false, [&](Value i) {
       QueryRow row = rowOf(work, i);
       return Vector{{q, {row.query}}, scores.column(row.head)};
     });
@@ -250,8 +256,9 @@ private:
     int64_t rows = shape.rowsOfThread();
     auto [from, end] = tilesOfKeys(work);
     Values done = attend(tile, work, from, end);
-    for (auto [i, row] : llvm::enumerate(work.rows)) {
-      auto number = static_cast<int64_t>(i);
+    for (int64_t number = 0; number < rows; ++number) {
+      // Hidden: where it is written need not be known during the loop.
+      QueryRow row = rowOf(work, hidden(b, tile.row(number)));
       Value total =
           tile.overRow(done[rows + number], [&](Value x, Value y) { return b.addf(x, y); });
       Value isNone = isSame(b, total, b.scalar(0));
