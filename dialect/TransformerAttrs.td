@@ -218,7 +218,7 @@ def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOp
   let mnemonic = "attention_options";
   let summary = "which keys a query sees";
   let description = [{
-    `#transformer.attention_options<causal, window = 4096, dropout = 0.1>`. Positions are counted
+    `#transformer.attention_options<causal, window = 4096, dropout = 0.1, bf16>`. Positions are counted
     from the end: of Tq queries and Tk keys of one sequence, query i stands at
     position `p = i + Tk - Tq` among the keys. So a prompt at once, its last part
     and one new token behind a cache of keys are the same op. With `causal` the
@@ -226,15 +226,18 @@ def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOp
     `p` is less than it, the query's own position included: `p - window < j`
     and, where not causal, `j < p + window`. 0, the default, is no window. `dropout`
     is the rate at which a training step drops probabilities; 0, the default, is none.
-    Error: a negative window, a rate outside [0, 1).
+    With `bf16` what each value is multiplied by, `exp(S)` and the factor of dropout,
+    is rounded to bfloat16 of any exponent, to nearest, ties to even, while the sum
+    that it is divided by is not; a target may round less. Error: a negative window, a rate outside [0, 1).
 
     Source: causal: Vaswani et al. 2017, section 3.2.3; window: Mistral (Jiang et
     al. 2023), the `sliding_window` of Hugging Face's configurations.
   }];
-  let parameters = (ins "bool":$causal, "int64_t":$window, APFloatParameter<"a rate, f64">:$dropout);
+  let parameters = (ins "bool":$causal, "int64_t":$window, APFloatParameter<"a rate, f64">:$dropout,
+                        "bool":$bf16);
   let builders = [AttrBuilder<(ins CArg<"bool", "false">:$causal, CArg<"int64_t", "0">:$window,
-                                   CArg<"double", "0">:$dropout), [{
-    return $_get($_ctxt, causal, window, ::llvm::APFloat(dropout));
+                                   CArg<"double", "0">:$dropout, CArg<"bool", "false">:$bf16), [{
+    return $_get($_ctxt, causal, window, ::llvm::APFloat(dropout), bf16);
   }]>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
@@ -242,7 +245,11 @@ def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOp
   let extraClassDeclaration = [{
     /// The same keys with another rate.
     AttentionOptionsAttr withDropout(double rate) const {
-      return get(getContext(), getCausal(), getWindow(), rate);
+      return get(getContext(), getCausal(), getWindow(), rate, getBf16());
+    }
+    /// The same keys with weights rounded to bfloat16.
+    AttentionOptionsAttr withBf16() const {
+      return get(getContext(), getCausal(), getWindow(), getDropout().convertToDouble(), true);
     }
   }];
 }

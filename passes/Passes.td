@@ -292,7 +292,11 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     With `activations=int8` the rows of a linear whose weight is in `int8` or `int4`,
     by this pass or before, go through `quantize_rows`: one that several linears
     share once. With `activations=bf16` so do those of a linear whose weight is in
-    `bf16`, and both operands of every `linear_weight_gradient`.
+    `bf16`, and both operands of every `linear_weight_gradient`. With `attention` as
+    well so do q, k and v of every `attention`, whose weights are rounded then
+    (`bf16` of its options), and of every `attention_gradient`, whose weights are
+    not; but for those with scores of distances. Columns of a merged projection
+    that attention alone reads are rounded where they are one.
 
     Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged
     weights are rounded as each of them would be.
@@ -306,7 +310,8 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     ```
   }];
   let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, int8 or int4">,
-                 Option<"activations", "activations", "std::string", "\"f32\"", "f32; bf16 with bf16, int8 with int8 or int4">];
+                 Option<"activations", "activations", "std::string", "\"f32\"", "f32; bf16 with bf16, int8 with int8 or int4">,
+                 Option<"attention", "attention", "bool", "false", "attention multiplies rows of bf16, too">];
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 

@@ -19,6 +19,7 @@ namespace mlir::transformer {
 struct LinearDtypes {
   std::string weights = "f32";     // bf16, int8, int4
   std::string activations = "f32"; // bf16 with weights of bf16, int8 with int8 or int4
+  bool attention = false;          // multiplies bf16, too, where activations are bf16
 
   bool areRounded() const { return weights != "f32"; }
   /// Names the option, what was expected and what was found.

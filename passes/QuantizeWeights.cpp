@@ -45,14 +45,34 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
       if (rows && (rows == WeightFormat::Bf16) == (format == WeightFormat::Bf16))
         quantizeRows(op.getXMutable(), *rows);
     });
-    if (rows == WeightFormat::Bf16)
-      getOperation().walk([&](LinearWeightGradientOp op) {
-        quantizeRows(op.getXMutable(), *rows);
-        quantizeRows(op.getDyMutable(), *rows);
-      });
+    if (rows != WeightFormat::Bf16)
+      return;
+    getOperation().walk([&](LinearWeightGradientOp op) {
+      quantizeRows(op.getXMutable(), *rows);
+      quantizeRows(op.getDyMutable(), *rows);
+    });
+    if (!attention)
+      return;
+    getOperation().walk([](AttentionOp op) {
+      if (quantizeHeads(op))
+        op.setOptionsAttr(op.getOptions().withBf16());
+    });
+    getOperation().walk([](AttentionGradientOp op) { quantizeHeads(op); });
   }
 
 private:
+  /// What attention multiplies.
+  template <typename Op> static bool quantizeHeads(Op op) {
+    if (op.getColumns())
+      return false;
+    for (OpOperand *operand : {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()}) {
+      auto split = operand->get().template getDefiningOp<SplitOp>();
+      bool isOfHeads = split && llvm::all_of(split->getUsers(), llvm::IsaPred<AttentionOp>);
+      quantizeRows(isOfHeads ? split->getOpOperand(0) : *operand, WeightFormat::Bf16);
+    }
+    return true;
+  }
+
   /// Once for all that read these rows: where they are made.
   static void quantizeRows(OpOperand &operand, WeightFormat format) {
     Value x = operand.get();

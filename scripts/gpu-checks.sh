@@ -31,6 +31,7 @@ gpu_checks() {
   fi
   check_on_gpu golden/check.py "${target[@]}"
   check_on_gpu e2e/gpu_products.py
+  check_on_gpu e2e/gpu_attention.py
   check_on_gpu e2e/invariance.py
   check_on_gpu golden/train.py gpt2-lm
   check_on_gpu e2e/parts.py

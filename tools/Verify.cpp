@@ -280,7 +280,7 @@ llvm::Error Verifier::roundWeights() {
   manager.addPass(createExpandCompositesPass());
   const LinearDtypes &dtypes = options.compile.dtypes;
   manager.addNestedPass<func::FuncOp>(
-      createQuantizeWeightsPass({dtypes.weights, dtypes.activations}));
+      createQuantizeWeightsPass({dtypes.weights, dtypes.activations, dtypes.attention}));
   if (failed(manager.run(*module)))
     return llvm::createStringError("cannot round the weights to " + dtypes.weights);
   return llvm::Error::success();

@@ -30,6 +30,13 @@ void buildFused(OpPassManager &manager, const StageOptions &options) {
   buildFusionPipeline(manager, options.dtypes, options.purpose);
 }
 
+/// Attention multiplies what linear layers do.
+void buildGpuFused(OpPassManager &manager, const StageOptions &options) {
+  LinearDtypes dtypes = options.dtypes;
+  dtypes.attention = true;
+  buildFusionPipeline(manager, dtypes, options.purpose);
+}
+
 void buildLinalg(OpPassManager &manager, const StageOptions &) {
   manager.addPass(createConvertTransformerToLinalg());
   manager.addPass(createFuseElementwise());
@@ -68,7 +75,7 @@ constexpr Stage cpuStages[] = {
 constexpr StringRef cpuFiles[] = {"llvm-ir", "asm", "object", "exe", "module"};
 
 constexpr Stage gpuStages[] = {
-    fused,
+    {"fused", "transformer-gpu-fuse", "layers once each, core ops fused", buildGpuFused, true},
     onTensors,
     {"gpu", "transformer-gpu-map", "buffers in one arena, kernels and their launches",
      forArch<buildGpuPipeline>, true},

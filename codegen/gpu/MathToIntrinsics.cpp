@@ -19,6 +19,7 @@ namespace {
 StringRef intrinsicOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
       .Case([](math::AbsFOp) { return "llvm.fabs"; })
+      .Case([](math::CeilOp) { return "llvm.ceil"; })
       .Case([](math::CopySignOp) { return "llvm.copysign"; })
       .Case([](math::FmaOp) { return "llvm.fma"; })
       .Case([](math::RoundEvenOp) { return "llvm.roundeven"; })

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/nests/Kernels.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -277,9 +278,119 @@ private:
   Value numbers, scales;          // scales: null for bf16
 };
 
-/// Rows as the bfloat16 that they become (as such where only products read them), or as what their
-/// integers and scales stand for.
-void roundRows(QuantizeRowsOp op) {
+/// The rows of which `rows` may be some columns.
+Value sourceOf(Value rows) {
+  while (auto slice = rows.getDefiningOp<tensor::ExtractSliceOp>())
+    rows = slice.getSource();
+  return rows;
+}
+
+/// Whether rows of bfloat16 are what attention multiplies.
+bool multipliesBf16(kernel::AttentionOp op, const GpuTarget *target) {
+  return op.getOptions().getBf16() && simt::hasTensorCoreAttention(op, target) &&
+         llvm::all_of(ValueRange{op.getQ(), op.getK(), op.getV()}, [](Value operand) {
+           Value rows = sourceOf(operand);
+           auto rounded = rows.getDefiningOp<QuantizeRowsOp>();
+           return getElementTypeOrSelf(rows).isBF16() ||
+                  (rounded && rounded.getFormat() == WeightFormat::Bf16);
+         });
+}
+
+/// Rows as the bfloat16 that they become: as such for products and attention, in f32 for the rest.
+class RowsOfBf16 {
+public:
+  RowsOfBf16(QuantizeRowsOp op, const GpuTarget *target)
+      : op(op), b(op.getLoc(), op), target(target) {}
+
+  void replace() {
+    separateColumns();
+    SmallVector<OpOperand *> narrowUses, wideUses;
+    for (OpOperand &use : op->getUses())
+      (isNarrow(use) ? narrowUses : wideUses).push_back(&use);
+    Value rows = op.getX();
+    if (Value written = writtenByAttention())
+      rows = written;
+    else if (!narrowUses.empty())
+      rows = made(b.getBF16Type(), rows, [](Scalars &s, Value x) { return s.toBf16(x); });
+    if (!narrowUses.empty()) {
+      for (OpOperand *use : narrowUses) {
+        use->set(rows);
+        if (auto slice = dyn_cast<tensor::ExtractSliceOp>(use->getOwner()))
+          slice.getResult().setType(slice.getType().clone(b.getBF16Type()));
+      }
+    }
+    if (!wideUses.empty()) {
+      rows = made(b.getF32Type(), rows, [](Scalars &s, Value x) {
+        return s.fromBf16(x.getType().isBF16() ? x : s.toBf16(x));
+      });
+      for (OpOperand *use : wideUses)
+        use->set(rows);
+    }
+    op.erase();
+  }
+
+private:
+  bool isNarrow(OpOperand &use) {
+    Operation *reader = use.getOwner();
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(reader))
+      return llvm::all_of(slice->getUses(), [&](OpOperand &each) { return isNarrow(each); });
+    if (auto attention = dyn_cast<kernel::AttentionOp>(reader))
+      return multipliesBf16(attention, target);
+    return isa<linalg::MatmulOp, tensor::DimOp>(reader);
+  }
+
+  /// Rows that attention alone made and nothing else reads, on a target: it writes them so. Null:
+  /// they are others.
+  Value writtenByAttention() {
+    Value x = op.getX();
+    auto attention = x.getDefiningOp<kernel::AttentionOp>();
+    auto isOther = [&](Operation *user) { return user != op && !isa<tensor::DimOp>(user); };
+    if (!attention || !target || x != attention->getResult(0) ||
+        !multipliesBf16(attention, target) || llvm::any_of(x.getUsers(), isOther))
+      return Value();
+    OpBuilder at(attention);
+    auto type = cast<RankedTensorType>(x.getType()).clone(b.getBF16Type());
+    OpOperand &out = attention.getOutsMutable()[0];
+    SmallVector<Value> sizes;
+    if (type.isDynamicDim(0))
+      sizes.push_back(tensor::DimOp::create(at, attention.getLoc(), out.get(), 0));
+    out.set(tensor::EmptyOp::create(at, attention.getLoc(), type, sizes));
+    x.setType(type);
+    return x;
+  }
+
+  /// Columns that are read as both become two.
+  void separateColumns() {
+    SmallVector<tensor::ExtractSliceOp> slices;
+    for (Operation *user : op->getUsers())
+      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
+        slices.push_back(slice);
+    for (tensor::ExtractSliceOp slice : slices) {
+      OpBuilder at(slice);
+      Value other = at.clone(*slice.getOperation())->getResult(0);
+      slice.getResult().replaceUsesWithIf(other, [&](OpOperand &use) { return isNarrow(use); });
+      for (Value each : SmallVector<Value>{slice.getResult(), other})
+        if (each.use_empty())
+          each.getDefiningOp()->erase();
+    }
+  }
+
+  Value made(Type element, Value rows, function_ref<Value(Scalars &, Value)> number) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    SmallVector<Value> sizes;
+    if (type.isDynamicDim(0))
+      sizes.push_back(tensor::DimOp::create(b, op.getX(), 0));
+    return elementwise(b, type.getShape(), sizes, element, rows, b.getMultiDimIdentityMap(2),
+                       [&](Scalars &s, ValueRange v) { return number(s, v[0]); });
+  }
+
+  QuantizeRowsOp op;
+  ImplicitLocOpBuilder b;
+  const GpuTarget *target;
+};
+
+/// Rows as what their integers and scales stand for.
+void roundToInt8(QuantizeRowsOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value x = op.getX();
   auto type = cast<RankedTensorType>(x.getType());
@@ -287,14 +398,9 @@ void roundRows(QuantizeRowsOp op) {
   SmallVector<Value> sizes;
   if (type.isDynamicDim(0))
     sizes.push_back(tensor::DimOp::create(b, x, 0));
-  bool isBf16 = op.getFormat() == WeightFormat::Bf16;
-  bool isStored =
-      isBf16 && llvm::all_of(op->getUsers(), llvm::IsaPred<linalg::MatmulOp, tensor::DimOp>);
   Value rounded = elementwise(
-      b, type.getShape(), sizes, isStored ? b.getBF16Type() : type.getElementType(), x,
-      b.getMultiDimIdentityMap(2), [&](Scalars &s, ValueRange v) -> Value {
-        if (isBf16)
-          return isStored ? s.toBf16(v[0]) : s.fromBf16(s.toBf16(v[0]));
+      b, type.getShape(), sizes, type.getElementType(), x, b.getMultiDimIdentityMap(2),
+      [&](Scalars &s, ValueRange v) -> Value {
         Value t = linalg::IndexOp::create(s, 0), k = linalg::IndexOp::create(s, 1);
         Value inGroup = arith::RemUIOp::create(s, k, s.index(weightGroup));
         Value from = arith::SubIOp::create(s, k, inGroup);
@@ -317,7 +423,15 @@ void roundRows(QuantizeRowsOp op) {
 struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeightsPass> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation()->walk([](QuantizeRowsOp op) { roundRows(op); });
+    const GpuTarget *target = gpuTargetOf(getOperation());
+    SmallVector<QuantizeRowsOp> rows;
+    getOperation()->walk([&](QuantizeRowsOp op) { rows.push_back(op); });
+    for (QuantizeRowsOp op : rows) {
+      if (op.getFormat() == WeightFormat::Bf16)
+        RowsOfBf16(op, target).replace();
+      else
+        roundToInt8(op);
+    }
     SmallVector<QuantizeWeightOp> weights;
     getOperation()->walk([&](QuantizeWeightOp op) { weights.push_back(op); });
     for (QuantizeWeightOp op : weights) {

@@ -32,12 +32,20 @@ struct GpuTarget {
   /// Keys whose softmax is made alone before it is joined with that of those before them: what a
   /// block takes of a sequence that has one new token.
   int64_t attentionSpan = 128;
+  /// On tensor cores, by as many warps. A warp has 16 rows of a tile, or 32 where a thread then has
+  /// at most so many sums of values.
+  int64_t tensorAttentionKeys = 64; // of a tile, a multiple of 64; half where sums are more
+  int64_t tensorAttentionSums = 64;
+  int64_t tensorAttentionHeadDim = 256; // at most
 
-  /// Matrix products: of many rows, and of at most as many as the second tile has.
+  /// Matrix products: of many rows, and of at most as many as the second tile has. Those are read
+  /// at the memory's speed: blocks for all multiprocessors, with kilobytes on their way for each;
+  /// bytes that hold one number or two are fewer.
   ProductTile product = {128, 128, 16, 3, 8, 8};
-  ProductTile productOfFew = {16, 64, 32, 4, 2, 4};
+  ProductTile productOfFew = {16, 32, 64, 4, 1, 4};
+  ProductTile packedProductOfFew = {16, 32, 256, 3, 1, 4};
   ProductTile tensorProduct = {128, 128, 32, 4, 64, 32};
-  ProductTile tensorProductOfFew = {16, 64, 64, 4, 16, 16};
+  ProductTile tensorProductOfFew = {16, 32, 128, 4, 16, 16};
 };
 
 /// Null: no such architecture.

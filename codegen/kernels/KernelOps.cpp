@@ -210,7 +210,11 @@ LogicalResult transformer::kernel::verifyScores(Operation *op, Value queryScores
 LogicalResult AttentionOp::verify() {
   if (failed(verifyKernel(*this, getOuts().size() == 2 ? 2 : 1)))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
+  auto ofQ = cast<ShapedType>(getQ().getType());
+  Type element = ofQ.getElementType().isBF16() ? ofQ.getElementType() : f32(*this);
+  bool writesSame = getElementTypeOrSelf(getOuts()[0]) == element;
+  Type ofResult = writesSame ? element : f32(*this);
+  FailureOr<int64_t> width = verifyRows(*this, "q", getQ(), element);
   if (failed(width))
     return failure();
   int64_t heads = getNumHeads(), kvHeads = getNumKvHeads();
@@ -223,11 +227,11 @@ LogicalResult AttentionOp::verify() {
   if (getScaleFactor().size() > 1)
     return emitOpError() << "expected at most one scale_factor, found " << getScaleFactor().size();
   int64_t headDim = *width / heads, kvWidth = kvHeads * headDim;
-  if (failed(verifyBuffer(*this, "k", getK(), f32(*this), {kAny, kvWidth})) ||
-      failed(verifyBuffer(*this, "v", getV(), f32(*this), {kAny, kvWidth})) ||
+  if (failed(verifyBuffer(*this, "k", getK(), element, {kAny, kvWidth})) ||
+      failed(verifyBuffer(*this, "v", getV(), element, {kAny, kvWidth})) ||
       failed(verifyBuffer(*this, "offsets of the queries", getCuQueries(), index(*this), {kAny})) ||
       failed(verifyBuffer(*this, "offsets of the keys", getCuKeys(), index(*this), {kAny})) ||
-      failed(verifyBuffer(*this, "out 0", getOuts()[0], f32(*this), {kAny, *width})))
+      failed(verifyBuffer(*this, "out 0", getOuts()[0], ofResult, {kAny, *width})))
     return failure();
   if (getOuts().size() == 2 &&
       failed(verifyBuffer(*this, "log_sum_exp", getOuts()[1], f32(*this), {kAny, heads})))

@@ -169,11 +169,12 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
   let summary = "attention on packed rows with an online softmax";
   let description = [{
     ins: q `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]` (rows may be
-    strided: columns of a merged projection), cu of the queries and cu of the
+    strided: columns of a merged projection; all f32 or all bf16), cu of the queries and cu of the
     keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]`
     or `[num_heads]` 0 or 1 times, query_scores `[Tq, num_heads * P]`, key_scores
     `[Tk, num_kv_heads * P]` and columns `[N]` i32, dropout_key i64 0 or 1 times; outs: result `[Tq, num_heads * D]` and,
-    optionally, log_sum_exp `[Tq, num_heads]`. Semantics: `transformer.attention`.
+    optionally, log_sum_exp `[Tq, num_heads]`; of bf16 heads the result may be
+    bf16, too. Semantics: `transformer.attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor,

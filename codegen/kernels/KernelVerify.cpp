@@ -26,9 +26,9 @@ LogicalResult mlir::transformer::kernel::verifyBuffer(Operation *op, const Twine
 }
 
 FailureOr<int64_t> mlir::transformer::kernel::verifyRows(Operation *op, const Twine &what,
-                                                         Value value) {
+                                                         Value value, Type element) {
   auto type = cast<ShapedType>(value.getType());
-  if (failed(verifyBuffer(op, what, value, f32(op), {kAny, kAny})))
+  if (failed(verifyBuffer(op, what, value, element ? element : f32(op), {kAny, kAny})))
     return failure();
   if (type.isDynamicDim(1))
     return op->emitOpError() << "expected " << what << " of a static width, found " << type;

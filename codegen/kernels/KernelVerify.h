@@ -19,8 +19,8 @@ Type index(Operation *op);
 LogicalResult verifyBuffer(Operation *op, const Twine &what, Value value, Type element,
                            ArrayRef<int64_t> shape);
 
-/// Rows `[T, W]` of a width that is known.
-FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value);
+/// Rows `[T, W]` of a width that is known, of f32 where nothing else is said.
+FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value, Type element = Type());
 
 /// Rows `[T, W]` and an out of the same width; the number of its rows may be another.
 LogicalResult verifyRowsAndOut(Operation *op, const Twine &what, Value rows, Value out);

@@ -51,7 +51,9 @@ private:
 };
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
-  buildFusionPipeline(manager, options.dtypes, options.purpose);
+  LinearDtypes dtypes = options.dtypes;
+  dtypes.attention = true; // as for a GPU
+  buildFusionPipeline(manager, dtypes, options.purpose);
 }
 
 void buildThreads(OpPassManager &manager, const StageOptions &options) {

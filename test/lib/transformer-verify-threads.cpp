@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
   VerifyOptions options;
   CompileOptions &compile = options.compile;
   compile.arch = "native";
+  compile.dtypes.attention = true; // as a GPU does
   auto text = [](llvm::StringRef name, std::string &to) {
     return cl::opt<std::string, true>(name, cl::location(to));
   };

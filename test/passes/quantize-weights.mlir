@@ -5,6 +5,8 @@
 // RUN: not transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=int8 activations=f7}))' 2>&1 | FileCheck %s --check-prefix=ACTIVATIONS
 // RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=bf16 activations=bf16}))' | FileCheck %s --check-prefix=PAIRS
 // RUN: transformer-opt %s --transformer-fuse=weights-dtype=int4 | FileCheck %s --check-prefix=FUSED
+// RUN: transformer-opt %s --transformer-gpu-fuse='weights-dtype=bf16 activations-dtype=bf16' | FileCheck %s --check-prefix=HEADS
+// RUN: transformer-opt %s --pass-pipeline='builtin.module(func.func(transformer-quantize-weights{format=bf16 activations=bf16 attention=1}))' | FileCheck %s --check-prefix=ATTENTION
 
 // NONE-COUNT-4: transformer.quantize_weight bf16
 // NONE-NOT: transformer.quantize_weight
@@ -63,6 +65,12 @@ func.func @tied(%ids: tensor<?xi64>, %t: tensor<9x8xf32>) -> tensor<?x9xf32> {
 // FUSED: transformer.linear %{{.*}}, %[[Q]]
 // FUSED: %[[Q:.*]] = transformer.quantize_weight bf16 %[[W]] out_in : tensor<24x8xf32>
 // FUSED: transformer.linear %{{.*}}, %[[Q]]
+// A GPU's attention multiplies what they are rounded to, all columns at once.
+// HEADS-LABEL: @merged(
+// HEADS: %[[Y:.*]] = transformer.linear
+// HEADS: %[[R:.*]] = transformer.quantize_rows bf16 %[[Y]] : tensor<?x24xf32>
+// HEADS: %[[P:.*]]:3 = transformer.split %[[R]]
+// HEADS: transformer.attention %[[P]]#0, %[[P]]#1, %[[P]]#2 {{.*}} options<bf16> {
 func.func @merged(%x: tensor<?x8xf32>, %seq: !transformer.sequences, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>, %u: tensor<8x8xf32>) -> tensor<?x8xf32> {
   %q0 = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %k0 = transformer.linear %x, %v out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
@@ -94,4 +102,28 @@ func.func @backward(%x: tensor<?x8xf32>, %dy: tensor<?x4xf32>, %w: tensor<4x8xf3
   %dx = transformer.linear %dy, %w in_out : tensor<?x4xf32>, tensor<4x8xf32> -> tensor<?x8xf32>
   %dw = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x8xf32>, tensor<?x4xf32> -> tensor<4x8xf32>
   return %dx, %dw : tensor<?x8xf32>, tensor<4x8xf32>
+}
+
+// Attention's backward multiplies the rows that its forward does, and columns of distances keep both in float32. CPUs
+// multiply heads in float32 always.
+// ROWS-LABEL: @heads(
+// PAIRS-LABEL: @heads(
+// PAIRS-NOT: quantize_rows
+// PAIRS: transformer.attention {{.*}} options<causal> {
+// PAIRS-NOT: bf16
+// ATTENTION-LABEL: @heads(
+// ATTENTION-SAME: %[[Q:[^:]*]]: tensor<?x8xf32>, %[[K:[^:]*]]: tensor<?x8xf32>
+// ATTENTION-DAG: %[[RQ:.*]] = transformer.quantize_rows bf16 %[[Q]]
+// ATTENTION-DAG: %[[RK:.*]] = transformer.quantize_rows bf16 %[[K]]
+// ATTENTION: %[[Y:.*]], %[[S:.*]] = transformer.attention %[[RQ]], %[[RK]], %[[RK]] {{.*}} options<causal, bf16> {
+// ATTENTION: transformer.attention_gradient %[[RQ]], %[[RK]], %[[RK]], %[[Y]], %[[S]], %[[Q]] {{.*}} options<causal> {
+// ATTENTION: transformer.attention %[[Q]], %[[K]], %[[K]] {{.*}} columns [0] {
+func.func @heads(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<?x4xf32>, %seq: !transformer.sequences) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %y, %s = transformer.attention %q, %k, %k sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64}
+      : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>, tensor<?x2xf32>
+  %dq, %dk, %dv = transformer.attention_gradient %q, %k, %k, %y, %s, %q sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64}
+      : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x2xf32>
+  %z = transformer.attention %q, %k, %k sequences(%seq, %seq) query_scores(%p : tensor<?x4xf32>) columns [0] {num_heads = 2 : i64, scale = 0.5 : f64}
+      : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  return %dq, %z : tensor<?x8xf32>, tensor<?x8xf32>
 }

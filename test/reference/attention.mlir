@@ -31,6 +31,24 @@ func.func @scale(%q: tensor<?x1xf32> {test.value = dense<1.0986123> : tensor<2x1
   return %y : tensor<?x1xf32>
 }
 
+// Of two keys with the weights 1 and exp(0.006637) = 1.006659 the second value is multiplied by the nearest number of
+// eight bits, 1.0078125, and divided by a sum that is not rounded. The logarithm is that of this sum.
+// CHECK-LABEL: @bf16
+// CHECK-NEXT: [2, 1]
+// CHECK-NEXT: {{^}}0.50223{{[0-9]*}}{{$}}
+// CHECK-NEXT: {{^}}0.50223{{[0-9]*}}{{$}}
+// CHECK-NEXT: [2, 1]
+// CHECK-NEXT: {{^}}0.69647{{[0-9]*}}{{$}}
+// CHECK-NEXT: {{^}}0.69647{{[0-9]*}}{{$}}
+func.func @bf16(%q: tensor<?x1xf32> {test.value = dense<1.0> : tensor<2x1xf32>},
+                %k: tensor<?x1xf32> {test.value = dense<[[0.0], [0.006637]]> : tensor<2x1xf32>},
+                %v: tensor<?x1xf32> {test.value = dense<[[0.0], [1.0]]> : tensor<2x1xf32>},
+                %mask: tensor<?x?xi64> {test.value = dense<1> : tensor<1x2xi64>}) -> (tensor<?x1xf32>, tensor<?x1xf32>) {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %y, %sums = transformer.attention %q, %k, %v sequences(%seq, %seq) options<bf16> {num_heads = 1 : i64, scale = 1.0 : f64} : tensor<?x1xf32>, tensor<?x1xf32>, tensor<?x1xf32> -> tensor<?x1xf32>, tensor<?x1xf32>
+  return %y, %sums : tensor<?x1xf32>, tensor<?x1xf32>
+}
+
 // Query i sees keys 0 .. i of its sequence: means of prefixes. With left padding
 // and a hole in the mask the sequences are the kept tokens (3, 5, 10) and (7, 9).
 // CHECK-LABEL: @causal

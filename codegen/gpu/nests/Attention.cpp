@@ -11,6 +11,23 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
+/// The logarithm of the power of 2 above exp(x): numbers over it are rounded as they are alone.
+Value logOfPower(Loops &b, Value x) {
+  constexpr double ln2 = 0.6931471805599453;
+  return b.mulf(math::CeilOp::create(b, b.mulf(x, b.scalar(1 / ln2))), b.scalar(ln2));
+}
+
+/// To the nearest bfloat16, ties to even; a NaN stays one.
+Value roundToBf16(Loops &b, Value x) {
+  auto word = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
+  Value odd = b.both(arith::ShRUIOp::create(b, bits, word(16)), word(1));
+  Value up = b.add(b.add(bits, word(0x7fff)), odd);
+  Value rounded = arith::ShLIOp::create(b, arith::ShRUIOp::create(b, up, word(16)), word(16));
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+  return b.select(isNaN, x, arith::BitcastOp::create(b, b.getF32Type(), rounded));
+}
+
 /// An online softmax; the result's own memory holds the weighted values.
 template <typename Op>
 void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf) {
@@ -34,7 +51,8 @@ void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf
     Values done = b.loop(from, end, {lowest, b.scalar(0)}, [&](Value j, ValueRange args) {
       auto [key, value] = keys.find(j);
       Value score = scores.of(query, head, key, b.sub(j, place));
-      Value highest = b.maxf(args[0], score);
+      bool isRounded = scores.options.getBf16();
+      Value highest = b.maxf(args[0], isRounded ? logOfPower(b, score) : score);
       auto exp = [&](Value x) -> Value { return math::ExpOp::create(b, x); };
       Value shrink = exp(b.subf(args[0], highest)), weight = exp(b.subf(score, highest));
       Value kept = weight; // the sum of weights has those that are dropped, too
@@ -42,6 +60,8 @@ void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf
         double rate = scores.options.getDropout().convertToDouble();
         kept = b.mulf(weight, DropoutFactors{b, dropoutKey, rate, b.add(head, 1)}.of(query, j));
       }
+      if (isRounded)
+        kept = roundToBf16(b, kept);
       b.forEach(zero, size, [&](Value d) {
         Value old = b.mulf(b.load(result, to(d)), shrink);
         Value term = b.mulf(kept, value.load(b, b.add(keyColumn, d)));
@@ -79,7 +99,7 @@ void transformer::simt::emitKernel(Loops &b, kernel::AttentionOp op) {
                   return std::pair(Place{op.getK(), {row}}, Place{op.getV(), {row}});
                 }};
   };
-  if (emitAttentionBlocks(b, op, keysOf))
+  if (emitAttentionTensorCores(b, op) || emitAttentionBlocks(b, op, keysOf))
     return;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
   emitAttention(b, op, op.getCuQueries(), factor, keysOf);

@@ -48,7 +48,7 @@ Value AttentionScores::relativeColumn(Value distance) const {
 Value AttentionScores::of(Value query, Value head, const Place &key, Value distance) const {
   Value kvHead = kvHeadOf(head);
   Value product = b.sum(headDim, [&](Value d) {
-    Value x = b.load(q, {query, b.add(column(head), d)});
+    Value x = loadFloat(b, q, {query, b.add(column(head), d)});
     return b.mulf(x, key.load(b, b.add(column(kvHead), d)));
   });
   return ofProduct(product, query, head, key.at.front(), distance);

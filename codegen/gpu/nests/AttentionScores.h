@@ -7,6 +7,12 @@
 
 namespace mlir::transformer::simt {
 
+/// A number of a buffer, which may be bf16, as f32.
+inline Value loadFloat(Loops &b, Value buffer, ValueRange at) {
+  Value x = b.load(buffer, at);
+  return x.getType().isBF16() ? arith::ExtFOp::create(b, b.getF32Type(), x).getResult() : x;
+}
+
 /// A row of keys or values: `[..., column]` of a buffer.
 struct Place {
   Value buffer;
@@ -14,7 +20,7 @@ struct Place {
   Value load(Loops &b, Value column) const {
     Values indices = at;
     indices.push_back(column);
-    return b.load(buffer, indices);
+    return loadFloat(b, buffer, indices);
   }
 };
 

@@ -179,24 +179,51 @@ Value transformer::simt::countTiles(Loops &b, Value tokens, Value cu, int64_t gr
   return b.add(b.div(b.mul(tokens, group), rows), sequences);
 }
 
+namespace {
+
 /// A sequence's tiles begin at the number of whole tiles before its first row and one more for each
 /// sequence before it: those are enough, and nothing but that row must be known.
+Value firstTile(Loops &b, Value sequence, Value cu, int64_t group, int64_t rows) {
+  return b.add(b.div(b.mul(b.load(cu, sequence), group), rows), sequence);
+}
+
+SequenceTile tileOf(Loops &b, Value number, Value sequence, Value cu, int64_t group, int64_t rows) {
+  SequenceTile tile;
+  tile.sequence = sequence;
+  tile.first = b.mul(b.sub(number, firstTile(b, sequence, cu, group, rows)), rows);
+  tile.firstRow = b.load(cu, sequence);
+  tile.tokens = b.sub(b.load(cu, b.add(sequence, 1)), tile.firstRow);
+  return tile;
+}
+
+} // namespace
+
 SequenceTile transformer::simt::findTile(Loops &b, Value number, Value cu, int64_t group,
                                          int64_t rows) {
   Value none = b.index(0), last = b.sub(b.dim(cu, 0), b.index(2));
-  auto firstTile = [&](Value sequence) {
-    return b.add(b.div(b.mul(b.load(cu, sequence), group), rows), sequence);
-  };
-  SequenceTile tile;
-  tile.sequence = b.loop(none, last, none, [&](Value i, ValueRange before) {
+  Value sequence = b.loop(none, last, none, [&](Value i, ValueRange before) {
     Value begun =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, firstTile(b.add(i, 1)), number);
+        b.compare(arith::CmpIPredicate::ule, firstTile(b, b.add(i, 1), cu, group, rows), number);
     return Values{b.add(before[0], arith::IndexCastUIOp::create(b, b.getIndexType(), begun))};
   })[0];
-  tile.first = b.mul(b.sub(number, firstTile(tile.sequence)), rows);
-  tile.firstRow = b.load(cu, tile.sequence);
-  tile.tokens = b.sub(b.load(cu, b.add(tile.sequence, 1)), tile.firstRow);
-  return tile;
+  return tileOf(b, number, sequence, cu, group, rows);
+}
+
+SequenceTile transformer::simt::findTileByWarp(Loops &b, Value number, Value thread, Value cu,
+                                               int64_t group, int64_t rows) {
+  constexpr int64_t lanes = TileShape::lanes * TileShape::rowsAtOnce;
+  Value lane = b.rem(thread, lanes), last = b.sub(b.dim(cu, 0), b.index(2));
+  Value ofLane = b.div(b.sub(b.add(last, lanes - 1), lane), lanes); // every 32nd sequence
+  Value none = arith::ConstantIntOp::create(b, 0, 32);
+  Value begun = b.loop(b.index(0), ofLane, none, [&](Value i, ValueRange before) {
+    Value next = b.add(b.add(b.mul(i, lanes), lane), 1);
+    Value isBegun =
+        b.compare(arith::CmpIPredicate::ule, firstTile(b, next, cu, group, rows), number);
+    return Values{b.add(before[0], arith::ExtUIOp::create(b, b.getI32Type(), isBegun))};
+  })[0];
+  auto sum = [&](Value x, Value y) { return b.add(x, y); };
+  Value sequence = arith::IndexCastOp::create(b, b.getIndexType(), overLanes(b, begun, lanes, sum));
+  return tileOf(b, number, sequence, cu, group, rows);
 }
 
 QueryRow transformer::simt::queryRow(const AttentionScores &scores, const SequenceTile &sequence,

@@ -88,8 +88,11 @@ struct SequenceTile {
 
 /// Tiles of `rows` rows for all tokens of `cu`, `group` rows each; at most.
 Value countTiles(Loops &b, Value tokens, Value cu, int64_t group, int64_t rows);
-/// The `number`-th of them; its first row may be behind the sequence's last.
+/// The `number`-th of them; its first row may be behind the sequence's last. Each thread looks for
+/// it alone, or the threads of a warp together, which takes them a register or two more.
 SequenceTile findTile(Loops &b, Value number, Value cu, int64_t group, int64_t rows);
+SequenceTile findTileByWarp(Loops &b, Value number, Value thread, Value cu, int64_t group,
+                            int64_t rows);
 
 /// A row of a tile of queries: a query and one of the heads that share its keys.
 struct QueryRow {

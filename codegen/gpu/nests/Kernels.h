@@ -54,6 +54,10 @@ void emitKernel(Loops &b, kernel::AttentionGradientOp op);
 void emitKernel(Loops &b, linalg::LinalgOp op);
 void emitKernel(Loops &b, ProductOp op);
 
+/// Whether rows of bf16 can be what attention multiplies: on tensor cores, or where there is no
+/// target, by threads.
+bool hasTensorCoreAttention(kernel::AttentionOp op, const GpuTarget *target);
+
 /// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
 bool isSumOfTerms(linalg::LinalgOp op);
 

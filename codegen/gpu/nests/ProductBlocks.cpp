@@ -22,6 +22,8 @@ public:
 
   int64_t numSums() const override { return tile.rowsOfPart * tile.columnsOfPart; }
 
+  Value firstRow() const override { return rowOf(left, down, tile.rowsOfPart, 0); }
+
   /// Four terms at a time are summed on their own: the error grows with the number of additions one
   /// after another.
   Values add(ValueRange sums, Value stage) const override {
@@ -67,7 +69,11 @@ private:
     int64_t vector = vectorOf(operand, ofPart);
     auto loadAt = [&](int64_t i, int64_t e, int64_t size) {
       Values place = operand.placeOf(stage, rowOf(operand, part, ofPart, i), b.add(first, e));
-      return loadVector(b, operand.memory(), place, size);
+      Values loaded = loadVector(b, operand.memory(), place, size);
+      for (Value &each : loaded)
+        if (each.getType().isBF16())
+          each = arith::ExtFOp::create(b, b.getF32Type(), each);
+      return loaded;
     };
     for (int64_t i = 0; i < ofPart; i += vector) {
       if (operand.isAlongDepth()) {
@@ -130,7 +136,19 @@ public:
         waitForGroups(b, tile.stages - 2);
         barrier(b); // all have what was copied, and have read what is copied over next
         copy(b.add(step, tile.stages - 1));
-        return threadsPart->add(before, b.rem(step, tile.stages));
+        Value stage = b.rem(step, tile.stages);
+        for (const ProductTileOperand *operand : {&left, &right})
+          if (operand->isPacked())
+            operand->unpack(stage, step, {thread, threads});
+        if (left.isPacked() || right.isPacked())
+          barrier(b);
+        if (bf16 || tile.rowsOfPart > 1)
+          return threadsPart->add(before, stage);
+        // Of few rows most threads may have none.
+        Value isThere = b.less(b.add(firstRow, threadsPart->firstRow()), rows);
+        return b.ifElse(
+            isThere, [&] { return threadsPart->add(before, stage); },
+            [&] { return Values(before); });
       });
       Value ofTile = viewOf(b, memory, 0, {tile.rows, lengthOfSums()}, b.getF32Type());
       barrier(b);
@@ -171,9 +189,11 @@ private:
 
 void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Finish finish) {
   const GpuTarget &target = *b.target;
-  bool bf16 = product.isBf16();
+  bool bf16 = product.isBf16(), packed = product.left.isPacked() || product.right.isPacked();
   const ProductTile &many = bf16 ? target.tensorProduct : target.product;
-  const ProductTile &few = bf16 ? target.tensorProductOfFew : target.productOfFew;
+  const ProductTile &few = bf16     ? target.tensorProductOfFew
+                           : packed ? target.packedProductOfFew
+                                    : target.productOfFew;
   auto emit = [&](const ProductTile &tile) { ProductKernel(b, product, tile).emit(finish); };
   int64_t rows = cast<MemRefType>(product.result.getType()).getDimSize(0);
   if (!ShapedType::isDynamic(rows))

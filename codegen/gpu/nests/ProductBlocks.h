@@ -3,10 +3,9 @@
 #define CODEGEN_GPU_NESTS_PRODUCTBLOCKS_H
 
 #include "codegen/gpu/nests/ProductTiles.h"
+#include "codegen/gpu/nests/TensorCores.h"
 
 namespace mlir::transformer::simt {
-
-inline constexpr int64_t warpSize = 32;
 
 /// What becomes of sums of a row at neighbouring columns from `at` on, a multiple of their number.
 using Finish = function_ref<void(ValueRange sums, ValueRange at)>;
@@ -21,6 +20,8 @@ public:
   virtual ~TileProduct() = default;
   /// How many f32 a thread sums.
   virtual int64_t numSums() const = 0;
+  /// Of the tile: none of the thread's sums is in a row before it.
+  virtual Value firstRow() const = 0;
   /// Adds the products of a stage to `sums`.
   virtual Values add(ValueRange sums, Value stage) const = 0;
   /// Where in the tile each of them is.

@@ -82,7 +82,32 @@ bool ProductOperand::isMatrixOf(unsigned row, unsigned depth) {
         (buffer && (failed(buffer.getStridesAndOffset(strides, offset)) || strides.back() != 1)))
       stored = nullptr;
   }
+  findBytes();
   return !inputs.empty();
+}
+
+/// One input of bytes in the layout of a matrix.
+void ProductOperand::findBytes() {
+  packed = nullptr;
+  for (OpOperand *input : inputs) {
+    auto type = dyn_cast<MemRefType>(input->get().getType());
+    AffineMap map = op.getMatchingIndexingMap(input);
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!type || !type.getElementType().isInteger(8) || map.getNumResults() != 2 ||
+        failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+      continue;
+    MLIRContext *context = map.getContext();
+    auto ofRow = getAffineDimExpr(row, context), ofDepth = getAffineDimExpr(depth, context);
+    for (int64_t numbers : {1, 2}) {
+      AffineExpr other = numbers == 1 ? ofDepth : ofDepth.floorDiv(numbers);
+      if ((map.getResult(0) == ofRow && map.getResult(1) == other) ||
+          (map.getResult(0) == other && map.getResult(1) == ofRow)) {
+        packed = input;
+        ofByte = numbers;
+      }
+    }
+  }
 }
 
 bool ProductOperand::isBf16() const {
@@ -90,7 +115,8 @@ bool ProductOperand::isBf16() const {
 }
 
 bool ProductOperand::isAlongDepth() const {
-  AffineMap map = op.getMatchingIndexingMap(stored ? stored : inputs.front());
+  OpOperand *input = stored ? stored : packed ? packed : inputs.front();
+  AffineMap map = op.getMatchingIndexingMap(input);
   return map.getNumResults() && map.getResults().back().isFunctionOfDim(depth);
 }
 
@@ -115,21 +141,28 @@ Values ProductOperand::dimsOf(Value row, Value depth) const {
   return dims;
 }
 
-Values ProductOperand::placeOf(Loops &b, Value row, Value depth) const {
+Values ProductOperand::placeIn(Loops &b, OpOperand *input, Value row, Value depth) const {
   Values dims = dimsOf(row, depth), place;
-  for (AffineExpr each : op.getMatchingIndexingMap(stored).getResults())
+  for (AffineExpr each : op.getMatchingIndexingMap(input).getResults())
     place.push_back(emitIndex(b, each, dims));
   return place;
 }
 
-Value ProductOperand::number(Loops &b, Value row, Value depth) const {
+Values ProductOperand::placeOf(Loops &b, Value row, Value depth) const {
+  return placeIn(b, stored, row, depth);
+}
+
+Values ProductOperand::placeOfByte(Loops &b, Value row, Value depth) const {
+  return placeIn(b, packed, row, depth);
+}
+
+Value ProductOperand::number(Loops &b, Value row, Value depth, Value byte) const {
   Values dims = dimsOf(row, depth);
   IRMapping map;
   for (OpOperand *input : inputs) {
-    Values place;
-    for (AffineExpr each : op.getMatchingIndexingMap(input).getResults())
-      place.push_back(emitIndex(b, each, dims));
-    map.map(op.getMatchingBlockArgument(input), b.load(input->get(), place));
+    bool isGiven = byte && input == packed;
+    map.map(op.getMatchingBlockArgument(input),
+            isGiven ? byte : b.load(input->get(), placeIn(b, input, row, depth)));
   }
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (!slice.contains(&inner))

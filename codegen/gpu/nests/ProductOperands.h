@@ -39,19 +39,27 @@ public:
   /// Of a number in memory.
   Value buffer() const { return stored->get(); }
   Values placeOf(Loops &b, Value row, Value depth) const;
-  /// The factor, as f32.
-  Value number(Loops &b, Value row, Value depth) const;
+  /// What the factor is made of has bytes with one number of it, or two neighbours of the depth.
+  bool isPacked() const { return packed; }
+  int64_t numbersOfByte() const { return ofByte; }
+  Value bytes() const { return packed->get(); }
+  Values placeOfByte(Loops &b, Value row, Value depth) const;
+  /// The factor, as f32; `byte`: what to read of `bytes()` instead, or null.
+  Value number(Loops &b, Value row, Value depth, Value byte = Value()) const;
   /// The size of the loop, as far as the factor's inputs tell; null: not at all.
   Value sizeOf(Loops &b, unsigned loop) const;
 
 private:
   Values dimsOf(Value row, Value depth) const;
+  Values placeIn(Loops &b, OpOperand *input, Value row, Value depth) const;
+  void findBytes();
 
   mutable linalg::LinalgOp op; // whose methods are not const
   Value factor;
   llvm::SetVector<Operation *> slice; // of the body
   SmallVector<OpOperand *> inputs;    // that the slice reads
-  OpOperand *stored = nullptr;
+  OpOperand *stored = nullptr, *packed = nullptr;
+  int64_t ofByte = 1;
   unsigned row = 0, depth = 0;
 };
 

@@ -1,19 +1,11 @@
 //===- ProductTensorCores.cpp - tiles of bf16 by mma.sync -----------------===//
 #include "codegen/gpu/nests/ProductBlocks.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::simt;
 
 namespace {
-
-/// Of an mma.sync; 8 by 8 is what `ldmatrix` loads, four at once.
-constexpr int64_t mmaRows = 16, mmaColumns = 8, mmaDepth = 16, matrix = 8;
-constexpr int64_t sumsOfMma = 4; // of a thread
 
 class TensorCoreProduct : public TileProduct {
 public:
@@ -23,7 +15,7 @@ public:
     int64_t across = tile.columns / tile.columnsOfPart;
     Value warp = b.div(thread, warpSize);
     lane = b.rem(thread, warpSize);
-    firstRow = b.mul(b.div(warp, across), tile.rowsOfPart);
+    rowOfWarp = b.mul(b.div(warp, across), tile.rowsOfPart);
     firstColumn = b.mul(b.rem(warp, across), tile.columnsOfPart);
   }
 
@@ -31,12 +23,14 @@ public:
     return tile.rowsOfPart / mmaRows * (tile.columnsOfPart / mmaColumns) * sumsOfMma;
   }
 
+  Value firstRow() const override { return rowOfWarp; }
+
   Values add(ValueRange sums, Value stage) const override {
     Values next(sums);
     for (int64_t first = 0; first < tile.depth; first += mmaDepth) {
       SmallVector<Values> x, y;
       for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
-        x.push_back(load(left, stage, b.add(firstRow, i), first, /*byRows=*/true));
+        x.push_back(load(left, stage, b.add(rowOfWarp, i), first, /*byRows=*/true));
       for (int64_t i = 0; i < tile.columnsOfPart; i += 2 * mmaColumns) {
         Values two = load(right, stage, b.add(firstColumn, i), first, /*byRows=*/false);
         y.push_back(Values(ArrayRef(two).take_front(2)));
@@ -45,7 +39,7 @@ public:
       auto sum = next.begin();
       for (const Values &rows : x)
         for (const Values &columns : y) {
-          multiply(rows, columns, MutableArrayRef(sum, sumsOfMma));
+          multiplyBf16(b, rows, columns, MutableArrayRef(sum, sumsOfMma));
           sum += sumsOfMma;
         }
     }
@@ -54,7 +48,7 @@ public:
 
   /// A thread has two neighbours of a row, and of the one 8 further down.
   void forEachPlace(function_ref<void(int64_t, Value, Value)> body) const override {
-    Value row = b.add(firstRow, b.div(lane, 4));
+    Value row = b.add(rowOfWarp, b.div(lane, 4));
     Value column = b.add(firstColumn, b.mul(b.rem(lane, 4), 2));
     int64_t sum = 0;
     for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
@@ -74,36 +68,14 @@ private:
     Value depth = b.add(byRows ? second : odd, first);
     bool along = operand.isAlongDepth();
     (along ? rows : depth) = b.add(along ? rows : depth, line);
-    auto type = VectorType::get({4, 2}, b.getBF16Type());
-    Value all =
-        nvgpu::LdMatrixOp::create(b, type, operand.memory(), operand.placeOf(stage, rows, depth),
-                                  /*transpose=*/!along, /*numTiles=*/4);
-    Values registers;
-    for (int64_t i = 0; i < 4; ++i) {
-      Value two = vector::ExtractOp::create(b, all, i);
-      auto word = VectorType::get(1, b.getI32Type());
-      registers.push_back(
-          vector::ExtractOp::create(b, vector::BitCastOp::create(b, word, two), int64_t(0)));
-    }
-    return registers;
-  }
-
-  void multiply(ValueRange x, ValueRange y, MutableArrayRef<Value> sums) const {
-    Type f32 = b.getF32Type();
-    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-    using NVVM::MMALayout, NVVM::MMATypes;
-    Value next = NVVM::MmaOp::create(b, type, x, y, ValueRange(ArrayRef<Value>(sums)),
-                                     ArrayRef<int64_t>{mmaRows, mmaColumns, mmaDepth}, std::nullopt,
-                                     std::nullopt, std::array{MMATypes::bf16, MMATypes::bf16},
-                                     std::array{MMALayout::row, MMALayout::col});
-    for (auto [i, sum] : llvm::enumerate(sums))
-      sum = LLVM::ExtractValueOp::create(b, next, static_cast<int64_t>(i));
+    return loadMatrices(b, operand.memory(), operand.placeOf(stage, rows, depth),
+                        /*transpose=*/!along);
   }
 
   Loops &b;
   ProductTile tile;
   const ProductTileOperand &left, &right;
-  Value lane, firstRow, firstColumn;
+  Value lane, rowOfWarp, firstColumn;
 };
 
 } // namespace

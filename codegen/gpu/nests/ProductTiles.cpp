@@ -13,33 +13,43 @@ constexpr int64_t bytesOfPiece = 16, pieceOfBf16 = 8, lineOfBanks = 8; // pieces
 } // namespace
 
 ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
-                                       const ProductTile &tile, int64_t rows, bool bf16)
+                                       const ProductTile &tile, int64_t rows, bool forTensorCores)
     : rows(rows), depth(tile.depth), b(b), operand(operand), stages(tile.stages),
-      alongDepth(operand.isAlongDepth()), bf16(bf16) {
-  int64_t bytes = bf16 ? 2 : 4;
-  bool isSame = operand.isInMemory() && operand.isBf16() == bf16;
-  width = isSame ? alignedNumbers(operand.buffer(), bytesOfPiece / bytes) : 1;
-  async = isSame && width * bytes >= 4; // what the instruction copies at least
+      alongDepth(operand.isAlongDepth()), forTensorCores(forTensorCores), isBf16(operand.isBf16()) {
+  packed = !operand.isInMemory() && operand.isPacked();
+  int64_t bytes = packed ? 1 : bytesOfNumber();
+  Value there = packed ? operand.bytes() : operand.isInMemory() ? operand.buffer() : Value();
+  width = there ? alignedNumbers(there, bytesOfPiece / bytes) : 1;
+  if (packed)
+    width = std::min(width, lengthOfBytes());
+  async = there && width * bytes >= 4; // what the instruction copies at least
+  if (packed && !async)
+    width = 1;
 }
 
 int64_t ProductTileOperand::lengthInMemory() const {
   // Along the depth threads read different lines at once: neighbours begin in different banks.
-  int64_t space = !bf16 && alongDepth ? bytesOfPiece / 4 : 0;
+  int64_t space = !forTensorCores && alongDepth ? bytesOfPiece / bytesOfNumber() : 0;
   return length() + space;
 }
 
 int64_t ProductTileOperand::bytes() const {
-  return stages * lines() * lengthInMemory() * (bf16 ? 2 : 4);
+  int64_t ofNumbers = lines() * lengthInMemory() * bytesOfNumber();
+  return packed ? ofNumbers + llvm::alignTo(bytesOfStages(), bytesOfPiece) : stages * ofNumbers;
 }
 
 void ProductTileOperand::place(Value memory, int64_t first, const Extent &there) {
   extent = there;
-  Type element = bf16 ? Type(b.getBF16Type()) : b.getF32Type();
-  buffer = viewOf(b, memory, first, {stages, lines(), lengthInMemory()}, element);
+  Type element = isBf16 ? Type(b.getBF16Type()) : b.getF32Type();
+  int64_t held = packed ? 1 : stages;
+  buffer = viewOf(b, memory, first, {held, lines(), lengthInMemory()}, element);
+  if (packed)
+    packedBytes = viewOf(b, memory, first + lines() * lengthInMemory() * bytesOfNumber(),
+                         {stages, linesOfBytes(), lengthOfBytes()}, b.getI8Type());
 }
 
 Value ProductTileOperand::inLine(Value line, Value i) const {
-  if (!bf16)
+  if (!forTensorCores)
     return i;
   int64_t pieces = length() / pieceOfBf16;
   int64_t ofBanks = std::max<int64_t>(lineOfBanks / pieces, 1); // lines in as many bytes
@@ -50,7 +60,20 @@ Value ProductTileOperand::inLine(Value line, Value i) const {
 
 Values ProductTileOperand::placeOf(Value stage, Value row, Value at) const {
   Value line = alongDepth ? row : at, i = alongDepth ? at : row;
-  return {stage, line, inLine(line, i)};
+  return {packed ? b.index(0) : stage, line, inLine(line, i)};
+}
+
+Value ProductTileOperand::isThere(Value row, Value at) const {
+  Value all;
+  auto require = [&](Value below, Value count) {
+    Value holds = b.less(below, count);
+    all = all ? b.both(all, holds) : holds;
+  };
+  if (!isWhole(extent.rows, rows))
+    require(row, extent.rows);
+  if (!isWhole(extent.depth, depth))
+    require(at, extent.depth);
+  return all;
 }
 
 void ProductTileOperand::copyPiece(Value stage, Value first, Value piece) const {
@@ -60,50 +83,106 @@ void ProductTileOperand::copyPiece(Value stage, Value first, Value piece) const 
   Values to = placeOf(stage, row, at);
   row = b.add(extent.firstRow, row);
   at = b.add(first, at);
-  Value isThere;
-  auto require = [&](Value below, Value count) {
-    Value holds = b.less(below, count);
-    isThere = isThere ? b.both(isThere, holds) : holds;
-  };
-  if (!isWhole(extent.rows, rows))
-    require(row, extent.rows);
-  if (!isWhole(extent.depth, depth))
-    require(at, extent.depth);
+  Value there = isThere(row, at);
   if (async) {
     Value zero = b.index(0);
-    if (isThere) {
-      row = b.select(isThere, row, zero);
-      at = b.select(isThere, at, zero);
+    if (there) {
+      row = b.select(there, row, zero);
+      at = b.select(there, at, zero);
     }
-    return copyAsyncIf(b, isThere, operand.buffer(), operand.placeOf(b, row, at), buffer, to,
-                       width);
+    return copyAsyncIf(b, there, operand.buffer(), operand.placeOf(b, row, at), buffer, to, width);
   }
   auto number = [&] {
-    return Values{bf16 ? b.load(operand.buffer(), operand.placeOf(b, row, at))
-                       : operand.number(b, row, at)};
+    return Values{isBf16 ? b.load(operand.buffer(), operand.placeOf(b, row, at))
+                         : operand.number(b, row, at)};
   };
   auto zero = [&] {
-    if (!bf16)
+    if (!isBf16)
       return Values{b.scalar(0)};
     return Values{arith::ConstantOp::create(b, b.getFloatAttr(b.getBF16Type(), 0))};
   };
-  b.store(isThere ? b.ifElse(isThere, number, zero)[0] : number()[0], buffer, to);
+  b.store(there ? b.ifElse(there, number, zero)[0] : number()[0], buffer, to);
+}
+
+/// The row, and the depth, in the tile, of a byte's first number.
+std::pair<Value, Value> ProductTileOperand::placeOfByte(Value line, Value i) const {
+  int64_t numbers = operand.numbersOfByte();
+  return alongDepth ? std::pair(line, b.mul(i, numbers)) : std::pair(i, b.mul(line, numbers));
+}
+
+void ProductTileOperand::copyBytes(Value stage, Value first, Value piece) const {
+  int64_t inALine = lengthOfBytes() / width;
+  Value line = b.div(piece, inALine), i = b.mul(b.rem(piece, inALine), width);
+  auto [row, at] = placeOfByte(line, i);
+  row = b.add(extent.firstRow, row);
+  at = b.add(first, at);
+  Value there = isThere(row, at);
+  if (there) {
+    row = b.select(there, row, b.index(0));
+    at = b.select(there, at, b.index(0));
+  }
+  Values from = operand.placeOfByte(b, row, at), to = {stage, line, i};
+  if (async)
+    copyAsyncIf(b, there, operand.bytes(), from, packedBytes, to, width);
+  else
+    b.store(b.load(operand.bytes(), from), packedBytes, to);
+}
+
+/// Behind the operand's end numbers are those of its last row or depth: they are not written, or
+/// multiplied by zeros.
+void ProductTileOperand::unpack(Value stage, Value number, const BlockThread &thread) const {
+  constexpr int64_t atOnce = 4; // bytes
+  int64_t inALine = lengthOfBytes() / atOnce, numbers = operand.numbersOfByte();
+  Value first = b.mul(number, depth), pieces = b.index(linesOfBytes() * inALine);
+  auto loop = scf::ForOp::create(b, thread.thread, hidden(b, pieces), b.index(thread.count));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value piece = loop.getInductionVar();
+  Value line = b.div(piece, inALine), i = b.mul(b.rem(piece, inALine), atOnce);
+  auto [row, at] = placeOfByte(line, i);
+  auto within = [&](Value place, Value count, int64_t tile) {
+    return isWhole(count, tile) ? place : b.min(place, b.sub(count, b.index(1)));
+  };
+  SmallVector<Values> made(numbers); // of each byte's first number, and of its second
+  for (auto [e, byte] : llvm::enumerate(loadVector(b, packedBytes, {stage, line, i}, atOnce)))
+    for (int64_t n = 0; n < numbers; ++n) {
+      auto behind = static_cast<int64_t>(e);
+      Value ofRow = b.add(extent.firstRow, alongDepth ? row : b.add(row, behind));
+      Value ofDepth = b.add(b.add(first, at), alongDepth ? behind * numbers + n : n);
+      made[n].push_back(operand.number(b, within(ofRow, extent.rows, rows),
+                                       within(ofDepth, extent.depth, depth), byte));
+    }
+  for (int64_t n = 0; n < numbers; ++n) {
+    if (!alongDepth) {
+      storeVector(b, made[n], buffer, placeOf(stage, row, b.add(at, n)));
+      continue;
+    }
+    Values neighbours;
+    for (int64_t e = n * atOnce; e < (n + 1) * atOnce; ++e)
+      neighbours.push_back(made[e % numbers][e / numbers]);
+    storeVector(b, neighbours, buffer, placeOf(stage, row, b.add(at, n * atOnce)));
+  }
 }
 
 void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thread) const {
   Value first = b.mul(number, depth);
-  int64_t pieces = lines() * (length() / width), steps = llvm::divideCeil(pieces, thread.count);
+  int64_t lines = packed ? linesOfBytes() : this->lines();
+  int64_t inALine = (packed ? lengthOfBytes() : length()) / width, pieces = lines * inALine;
+  int64_t steps = llvm::divideCeil(pieces, thread.count), bytes = packed ? 1 : bytesOfNumber();
+  auto copyOne = [&](Value piece) {
+    packed ? copyBytes(stage, first, piece) : copyPiece(stage, first, piece);
+  };
   // Few steps share what they compute of places, before the loop over the depth. What many would
   // keep there needs more registers than there are: theirs is a loop of unknown length.
   constexpr int64_t few = 4;
-  if (width * (bf16 ? 2 : 4) == bytesOfPiece && steps <= few && pieces % thread.count == 0) {
+  if (width * bytes == bytesOfPiece && steps <= few && pieces % thread.count == 0) {
     for (int64_t step = 0; step < steps; ++step)
-      copyPiece(stage, first, b.add(thread.thread, step * thread.count));
+      copyOne(b.add(thread.thread, step * thread.count));
     return;
   }
   auto loop =
       scf::ForOp::create(b, thread.thread, hidden(b, b.index(pieces)), b.index(thread.count));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
-  copyPiece(stage, first, loop.getInductionVar());
+  copyOne(loop.getInductionVar());
 }

@@ -13,13 +13,13 @@ struct BlockThread {
 };
 
 /// `rows` rows of an operand, `depth` of their numbers at once: as they lie in memory, along the
-/// depth or along the rows, f32 in lines with space between them, or bf16 in lines whose pieces of
-/// 16 bytes are in an order that `ldmatrix` reads from all banks. What is outside of the operand is
-/// zero.
+/// depth or along the rows, f32 or bf16, in lines with space between them, or for tensor cores in
+/// lines whose pieces of 16 bytes are in an order that `ldmatrix` reads from all banks. What is
+/// outside of the operand is zero.
 class ProductTileOperand {
 public:
   ProductTileOperand(Loops &b, const ProductOperand &operand, const ProductTile &tile, int64_t rows,
-                     bool bf16);
+                     bool forTensorCores);
 
   /// What a block has of it, and how much there is.
   struct Extent {
@@ -31,6 +31,10 @@ public:
   void place(Value memory, int64_t first, const Extent &extent);
   /// Begins to fill a stage with the `number`-th part of the depth.
   void copy(Value stage, Value number, const BlockThread &thread) const;
+  /// Whether what is copied are bytes that numbers are made of, by all threads, when they are
+  /// there.
+  bool isPacked() const { return packed; }
+  void unpack(Value stage, Value number, const BlockThread &thread) const;
 
   bool isAlongDepth() const { return alongDepth; }
   /// Of a line that holds the number at (row, depth), and of the number in it.
@@ -42,16 +46,25 @@ public:
 private:
   int64_t lines() const { return alongDepth ? rows : depth; }
   int64_t length() const { return alongDepth ? depth : rows; }
+  int64_t bytesOfNumber() const { return isBf16 ? 2 : 4; }
   int64_t lengthInMemory() const;
   Value inLine(Value line, Value i) const;
+  /// Of bytes of numbers, in lines as those.
+  int64_t linesOfBytes() const { return alongDepth ? rows : depth / operand.numbersOfByte(); }
+  int64_t lengthOfBytes() const { return alongDepth ? depth / operand.numbersOfByte() : rows; }
+  int64_t bytesOfStages() const { return stages * linesOfBytes() * lengthOfBytes(); }
+  std::pair<Value, Value> placeOfByte(Value line, Value i) const;
+  /// Null: all of them are.
+  Value isThere(Value row, Value depth) const;
   void copyPiece(Value stage, Value first, Value piece) const;
+  void copyBytes(Value stage, Value first, Value piece) const;
 
   Loops &b;
   const ProductOperand &operand;
   int64_t stages;
-  bool alongDepth, bf16, async;
-  int64_t width; // numbers of a piece
-  Value buffer;
+  bool alongDepth, forTensorCores, isBf16, packed, async;
+  int64_t width;             // numbers of a piece, or bytes
+  Value buffer, packedBytes; // the latter's stages are made numbers in the only one of the former
   Extent extent;
 };
 

@@ -1,4 +1,5 @@
 // RUN: transformer-opt %s --transformer-gpu-narrow-weights | FileCheck %s
+// RUN: transformer-opt %s --pass-pipeline='builtin.module(transformer-gpu-set-target{arch=sm_80},transformer-gpu-narrow-weights)' | FileCheck %s --check-prefix=TARGET
 // RUN: not transformer-opt %S/Inputs/narrow-sum.mlir --transformer-gpu-narrow-weights 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR: reads a narrow weight; expected a matrix product to do so
 
@@ -36,4 +37,49 @@ func.func @int8(%x: tensor<?x33xf32>, %w: tensor<33x5xf32>, %y: tensor<?x5xf32>)
 func.func @rows(%x: tensor<?x33xf32>) -> tensor<?x33xf32> {
   %q = transformer.quantize_rows int8 %x : tensor<?x33xf32>
   return %q : tensor<?x33xf32>
+}
+
+// Rows that attention and a product multiply are stored as bf16, columns of them, too; what else reads them has f32.
+// CHECK-LABEL: @heads(
+// CHECK: %[[N:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<?x24xf32>) outs(%{{.*}} : tensor<?x24xbf16>)
+// CHECK: %[[F:.*]] = linalg.generic {{.*}} ins(%[[N]] : tensor<?x24xbf16>) outs(%{{.*}} : tensor<?x24xf32>)
+// CHECK-DAG: %[[Q:.*]] = tensor.extract_slice %[[N]][0, 0] [%{{.*}}, 16] [1, 1] : tensor<?x24xbf16> to tensor<?x16xbf16>
+// CHECK-DAG: %[[K:.*]] = tensor.extract_slice %[[N]][0, 16] [%{{.*}}, 8] [1, 1] : tensor<?x24xbf16> to tensor<?x8xbf16>
+// CHECK-DAG: %[[O:.*]] = tensor.extract_slice %[[F]][0, 16] [%{{.*}}, 8] [1, 1] : tensor<?x24xf32> to tensor<?x8xf32>
+// CHECK: transformer_kernel.attention ins(%[[Q]], %[[K]], %[[K]], %{{.*}}, %{{.*}}) outs(%{{.*}}) options<bf16>
+// CHECK: return %{{.*}}, %[[O]]
+func.func @heads(%x: tensor<?x24xf32>, %cu: tensor<?xindex>, %n: index, %y: tensor<?x16xf32>) -> (tensor<?x16xf32>, tensor<?x8xf32>) {
+  %r = transformer.quantize_rows bf16 %x : tensor<?x24xf32>
+  %q = tensor.extract_slice %r[0, 0] [%n, 16] [1, 1] : tensor<?x24xf32> to tensor<?x16xf32>
+  %k = tensor.extract_slice %r[0, 16] [%n, 8] [1, 1] : tensor<?x24xf32> to tensor<?x8xf32>
+  %a = transformer_kernel.attention ins(%q, %k, %k, %cu, %cu) outs(%y) options<bf16> {num_heads = 2 : i64, num_kv_heads = 1 : i64, scale = 1.0 : f64}
+      : (tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %a, %k : tensor<?x16xf32>, tensor<?x8xf32>
+}
+
+// Where its weights are not bf16, attention reads float32.
+// CHECK-LABEL: @other_heads(
+// CHECK-NOT: xbf16>
+// CHECK: transformer_kernel.attention
+func.func @other_heads(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x16xf32>) -> tensor<?x16xf32> {
+  %q = transformer.quantize_rows bf16 %x : tensor<?x16xf32>
+  %a = transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%y) {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %a : tensor<?x16xf32>
+}
+
+// On tensor cores attention writes what a product reads, unless others read it, too.
+// TARGET-LABEL: @written(
+// TARGET: %[[A:.*]] = transformer_kernel.attention {{.*}} -> tensor<?x16xbf16>
+// TARGET-NOT: linalg.generic {{.*}} outs(%{{.*}} : tensor<?x16xbf16>)
+// TARGET: linalg.generic {{.*}} ins(%[[A]], %{{.*}} : tensor<?x16xbf16>, tensor<4x16xf32>)
+// CHECK-LABEL: @written(
+// CHECK: transformer_kernel.attention {{.*}} -> tensor<?x16xf32>
+func.func @written(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x16xf32>, %w: tensor<4x16xf32>, %z: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %q = transformer.quantize_rows bf16 %x : tensor<?x16xf32>
+  %a = transformer_kernel.attention ins(%q, %q, %q, %cu, %cu) outs(%y) options<bf16> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 1.0 : f64}
+      : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xindex>, tensor<?xindex>, tensor<?x16xf32>) -> tensor<?x16xf32>
+  %r = transformer.quantize_rows bf16 %a : tensor<?x16xf32>
+  %s = linalg.matmul indexing_maps = [#xs, #out_in, #ys] ins(%r, %w : tensor<?x16xf32>, tensor<4x16xf32>) outs(%z : tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %s : tensor<?x4xf32>
 }

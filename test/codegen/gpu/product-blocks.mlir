@@ -4,7 +4,7 @@
 #out_in = affine_map<(d0, d1, d2) -> (d1, d2)>
 #ys = affine_map<(d0, d1, d2) -> (d0, d1)>
 
-// The host chooses between two tiles: of many rows and of few. Both operands lie along the sum: lines of 16 and of 32
+// The host chooses between two tiles: of many rows and of few. Both operands lie along the sum: lines of 16 and of 64
 // numbers with four of space, three and four of them. 16 bytes at once; the columns are whole tiles, the rows are not.
 // Sums take the place of what was multiplied and are added to what is in memory by neighbouring threads.
 module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
@@ -28,8 +28,8 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
   // CHECK: vector.store {{.*}} : memref<?x128xf32>, vector<4xf32>
   // CHECK: scf.if
   // CHECK: scf.parallel
-  // CHECK: memref.view {{.*}} to memref<4x16x36xf32, #gpu.address_space<workgroup>>
-  // CHECK: memref.view {{.*}} to memref<4x64x36xf32, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x16x68xf32, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x32x68xf32, #gpu.address_space<workgroup>>
   // CHECK: nvvm.cp.async.wait.group 2
   func.func @linear(%x: memref<?x64xf32>, %w: memref<128x64xf32>, %y: memref<?x128xf32>) {
     linalg.matmul indexing_maps = [#xs, #out_in, #ys] ins(%x, %w : memref<?x64xf32>, memref<128x64xf32>)
@@ -50,12 +50,19 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
     return
   }
 
-  // A weight that is stored in another type is made f32 on its way to shared memory.
+  // A weight of integers is copied as it is, 16 bytes at once. Numbers are made of them when they are there, of a stage
+  // at a time, for all threads.
   // CHECK-LABEL: @int8(
+  // CHECK: memref.view {{.*}} to memref<1x128x20xf32, #gpu.address_space<workgroup>>
+  // CHECK: %[[BYTES:.*]] = memref.view {{.*}} to memref<3x128x16xi8, #gpu.address_space<workgroup>>
   // CHECK: nvgpu.device_async_copy {{.*}} : memref<20x32xf32> to
-  // CHECK: memref.load %{{.*}} : memref<16x32xi8>
-  // CHECK: arith.sitofp
-  // CHECK: memref.store {{.*}} #gpu.address_space<workgroup>
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 16, %{{.*}} {bypassL1} : memref<16x32xi8> to
+  // CHECK: nvvm.cp.async.wait.group 1
+  // CHECK-NEXT: gpu.barrier
+  // CHECK: vector.load %[[BYTES]]{{.*}}, vector<4xi8>
+  // CHECK-COUNT-4: arith.sitofp
+  // CHECK: vector.store {{.*}} : memref<1x128x20xf32, #gpu.address_space<workgroup>>, vector<4xf32>
+  // CHECK: gpu.barrier
   func.func @int8(%x: memref<20x32xf32>, %q: memref<16x32xi8>, %y: memref<20x16xf32>) {
     linalg.generic {indexing_maps = [#xs, #out_in, #ys], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%x, %q : memref<20x32xf32>, memref<16x32xi8>) outs(%y : memref<20x16xf32>) {
@@ -63,6 +70,27 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
       %r = arith.sitofp %b : i8 to f32
       %p = arith.mulf %a, %r : f32
       %next = arith.addf %sum, %p : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+
+  // A weight of bf16 is copied as it is, too, and read as f32.
+  // CHECK-LABEL: @bf16(
+  // CHECK: memref.view {{.*}} to memref<4x16x68xf32, #gpu.address_space<workgroup>>
+  // CHECK: %[[WEIGHT:.*]] = memref.view {{.*}} to memref<4x32x72xbf16, #gpu.address_space<workgroup>>
+  // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8 {bypassL1} : memref<64x128xbf16> to
+  // CHECK: vector.load %[[WEIGHT]]{{.*}}, vector<4xbf16>
+  // CHECK: arith.extf
+  // CHECK-NOT: nvvm.mma.sync
+  // CHECK: return
+  func.func @bf16(%x: memref<3x128xf32>, %w: memref<64x128xbf16>, %y: memref<3x64xf32>) {
+    linalg.generic {indexing_maps = [#xs, #out_in, #ys], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<3x128xf32>, memref<64x128xbf16>) outs(%y : memref<3x64xf32>) {
+    ^bb0(%a: f32, %b: bf16, %sum: f32):
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %a, %1 : f32
+      %next = arith.addf %sum, %2 : f32
       linalg.yield %next : f32
     }
     return
@@ -93,12 +121,12 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 
   // bf16 on both sides: tensor cores. 4 matrices at once, the second operand's with its rows as columns.
   // CHECK-LABEL: @tensor_cores(
-  // CHECK: memref.view {{.*}} to memref<4x16x64xbf16, #gpu.address_space<workgroup>>
-  // CHECK: memref.view {{.*}} to memref<4x64x64xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x16x128xbf16, #gpu.address_space<workgroup>>
+  // CHECK: memref.view {{.*}} to memref<4x128x32xbf16, #gpu.address_space<workgroup>>
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1} : memref<16x32xbf16> to
   // CHECK: nvgpu.device_async_copy %{{.*}}, %{{.*}}, 8, %{{.*}} {bypassL1} : memref<32x48xbf16> to
-  // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false} : memref<4x16x64xbf16
-  // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = true} : memref<4x64x64xbf16
+  // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = false} : memref<4x16x128xbf16
+  // CHECK: nvgpu.ldmatrix %{{.*}} {numTiles = 4 : i32, transpose = true} : memref<4x128x32xbf16
   // CHECK-COUNT-2: nvvm.mma.sync
   func.func @tensor_cores(%x: memref<16x32xbf16>, %w: memref<32x48xbf16>, %y: memref<16x48xf32>) {
     linalg.generic {indexing_maps = [#xs, affine_map<(d0, d1, d2) -> (d2, d1)>, #ys],
@@ -120,7 +148,7 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 // A product of its own writes what is made of a sum, without having read what is there.
 module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
   // CHECK-LABEL: @product(
-  // CHECK: %[[SUMS:.*]] = memref.view {{.*}} to memref<16x72xf32, #gpu.address_space<workgroup>>
+  // CHECK: %[[SUMS:.*]] = memref.view {{.*}} to memref<16x40xf32, #gpu.address_space<workgroup>>
   // CHECK: vector.load %[[SUMS]]{{.*}}, vector<4xf32>
   // CHECK: %[[SUM:.*]] = vector.extract
   // CHECK: vector.load %arg2[%[[COLUMN:.*]]] {{.*}}, vector<4xf32>

@@ -1,9 +1,15 @@
 """Compares the kernels of training (losses, sums, the backward of rows and of attention, dropout) with double precision on
 random shapes."""
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import nests
 from checks import arch, check, garbage, memref, normal, offsets, random, run_checks
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from dropout import factors  # noqa: E402
 
 IGNORED, PADDING = -100, 2
 
@@ -281,19 +287,6 @@ def check_rotary_inverse():
 
 
 # Dropout -----------------------------------------------------------------------
-
-
-def factors(key, rate, rows, columns, stream):
-    """What `transformer.dropout` says: Philox4x32-10 by row and column."""
-    row, column = (a.astype(np.uint64) for a in np.meshgrid(rows, columns, indexing="ij"))
-    counter = [column // 32 * 8 + column % 8, row, np.full(row.shape, stream, np.uint64), np.zeros(row.shape, np.uint64)]
-    low, high, mask = key & 0xFFFFFFFF, key >> 32, np.uint64(0xFFFFFFFF)
-    for _ in range(10):
-        a, b = counter[0] * np.uint64(0xD2511F53), counter[2] * np.uint64(0xCD9E8D57)
-        counter = [b >> np.uint64(32) ^ counter[1] ^ np.uint64(low), b & mask, a >> np.uint64(32) ^ counter[3] ^ np.uint64(high), a & mask]
-        low, high = low + 0x9E3779B9 & 0xFFFFFFFF, high + 0xBB67AE85 & 0xFFFFFFFF
-    word = np.choose((column % 32 // 8).astype(int), counter)
-    return np.where(word < int(rate * 2**32), 0, np.float32(1 / (1 - rate))).astype(np.float32)
 
 
 def check_dropout():

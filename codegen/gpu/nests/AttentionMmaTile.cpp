@@ -1,0 +1,199 @@
+//===- AttentionMmaTile.cpp - attention's tile on tensor cores ------------===//
+#include "codegen/gpu/nests/AttentionMmaTile.h"
+#include "codegen/gpu/nests/Blocks.h"
+#include "codegen/gpu/nests/ProductOperands.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+using namespace mlir::transformer::simt;
+
+std::optional<MmaTileShape> transformer::simt::chooseMmaTile(const GpuTarget &target,
+                                                             int64_t headDim, bool hasOptions) {
+  MmaTileShape shape{target.attentionWarps, mmaRows, target.tensorAttentionKeys, headDim};
+  if (shape.depth() > target.tensorAttentionHeadDim || shape.bytes() > target.sharedMemoryBytes)
+    return std::nullopt;
+  if (shape.numSums() > target.tensorAttentionSums)
+    shape.keys /= 2; // whose scores are in registers as well
+  // Twice the rows for each key that is loaded, where a thread has registers for them.
+  MmaTileShape larger = shape;
+  larger.rowsOfWarp = 2 * mmaRows;
+  bool fits = !hasOptions && larger.numSums() <= target.tensorAttentionSums &&
+              larger.bytes() <= target.sharedMemoryBytes;
+  return fits ? larger : shape;
+}
+
+AttentionMmaTile::AttentionMmaTile(Loops &b, MmaTileShape shape, Value thread)
+    : b(b), shape(shape), thread(thread), lane(b.rem(thread, warpSize)),
+      firstRow(b.mul(b.div(thread, warpSize), shape.rowsOfWarp)), pair(b.mul(b.rem(lane, 4), 2)) {}
+
+Value AttentionMmaTile::row(int64_t i) const {
+  return b.add(b.add(firstRow, b.div(lane, 4)), i * matrix);
+}
+
+Value AttentionMmaTile::column() const { return pair; }
+
+std::pair<int64_t, int64_t> AttentionMmaTile::placeOf(int64_t number, int64_t columns) {
+  int64_t ofRows = columns / mmaColumns * sumsOfMma; // two of the thread's
+  int64_t inRows = number % ofRows, e = inRows % sumsOfMma;
+  return {number / ofRows * 2 + e / 2, inRows / sumsOfMma * mmaColumns + e % 2};
+}
+
+Value AttentionMmaTile::vectors(int64_t count) const {
+  Value buffer = sharedMemory(b, {count, shape.stride()}, b.getBF16Type());
+  int64_t behind = shape.depth() - shape.headDim;
+  if (behind) {
+    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(b.getBF16Type(), 0));
+    int64_t zeros = count * behind, steps = llvm::divideCeil(zeros, shape.threads());
+    b.forEach(b.index(0), hidden(b, b.index(steps)), [&](Value step) {
+      Value i = b.add(b.mul(step, shape.threads()), thread);
+      b.ifThen(b.less(i, b.index(zeros)), [&] {
+        b.store(zero, buffer, {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
+      });
+    });
+  }
+  return buffer;
+}
+
+void AttentionMmaTile::copy(Value to, int64_t count, Value buffer, bool often,
+                            function_ref<Vector(Value)> from) const {
+  int64_t width = alignedNumbers(buffer, /*most=*/8);
+  while (shape.headDim % width)
+    width /= 2;
+  int64_t parts = shape.headDim / width, all = count * parts;
+  int64_t steps = llvm::divideCeil(all, shape.threads());
+  auto copyStep = [&](Value step) {
+    Value part = b.add(b.mul(step, shape.threads()), thread);
+    auto copyPart = [&] {
+      // Where a step is whole vectors, it is so many rows further at the same column.
+      bool isWhole = shape.threads() % parts == 0;
+      Value i = isWhole ? b.add(b.div(thread, parts), b.mul(step, shape.threads() / parts))
+                        : b.div(part, parts);
+      Value column = b.mul(b.rem(isWhole ? thread : part, parts), width);
+      Vector vector = from(i);
+      Values at = vector.row.at, place = {i, column};
+      at.push_back(b.add(vector.column, column));
+      if (width > 1)
+        copyAsyncIf(b, Value(), buffer, at, to, place, width);
+      else
+        b.store(b.load(buffer, at), to, place);
+    };
+    if (all % shape.threads())
+      b.ifThen(b.less(part, b.index(all)), copyPart);
+    else
+      copyPart();
+  };
+  // Few steps share what they compute of places. What many would keep of them needs more registers
+  // than there are: theirs is a loop of unknown length.
+  constexpr int64_t few = 8;
+  if (steps > few || !often)
+    return b.forEach(b.index(0), hidden(b, b.index(steps)), copyStep);
+  for (int64_t step = 0; step < steps; ++step)
+    copyStep(b.index(step));
+}
+
+/// 16 rows of the warp's from `row` on, and 16 of their numbers.
+Values AttentionMmaTile::loadRows(Value queries, int64_t row, int64_t depth) const {
+  Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
+  Value down = b.mul(b.rem(number, 2), matrix), along = b.mul(b.div(number, 2), matrix);
+  Value place = b.add(b.add(b.add(firstRow, line), down), row);
+  return loadMatrices(b, queries, Values{place, b.add(along, depth)}, /*transpose=*/false);
+}
+
+Values AttentionMmaTile::loadQueries(Value queries) const {
+  constexpr int64_t most = 32;
+  Values loaded;
+  if (shape.rowsOfWarp == mmaRows && shape.depth() * mmaRows / warpSize / 2 <= most)
+    for (int64_t depth = 0; depth < shape.depth(); depth += mmaDepth)
+      for (int64_t row = 0; row < shape.rowsOfWarp; row += mmaRows)
+        loaded.append(loadRows(queries, row, depth));
+  return loaded;
+}
+
+Values AttentionMmaTile::products(Value queries, ValueRange loaded, Value keys) const {
+  int64_t ofRows = shape.keys / mmaColumns * sumsOfMma;
+  Values sums(shape.numScores(), b.scalar(0));
+  Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
+  Value along = b.mul(b.rem(number, 2), matrix), down = b.mul(b.div(number, 2), matrix);
+  Value ofLane = b.add(down, line);
+  for (int64_t depth = 0; depth < shape.depth(); depth += mmaDepth) {
+    SmallVector<Values> rows;
+    for (int64_t row = 0; row < shape.rowsOfWarp; row += mmaRows) {
+      int64_t first = (depth / mmaDepth * (shape.rowsOfWarp / mmaRows) + row / mmaRows) * 4;
+      rows.push_back(loaded.empty() ? loadRows(queries, row, depth)
+                                    : Values(loaded.slice(first, 4)));
+    }
+    for (int64_t key = 0; key < shape.keys; key += 2 * mmaColumns) {
+      Values place = {b.add(ofLane, key), b.add(along, depth)};
+      Values two = loadMatrices(b, keys, place, /*transpose=*/false);
+      for (auto [i, x] : llvm::enumerate(rows)) {
+        int64_t first = static_cast<int64_t>(i) * ofRows + key / mmaColumns * sumsOfMma;
+        MutableArrayRef<Value> to = MutableArrayRef(sums).slice(first, 2 * sumsOfMma);
+        multiplyBf16(b, x, ArrayRef(two).take_front(2), to.take_front(sumsOfMma));
+        multiplyBf16(b, x, ArrayRef(two).drop_front(2), to.drop_front(sumsOfMma));
+      }
+    }
+  }
+  return sums;
+}
+
+Values AttentionMmaTile::addWeighted(ValueRange sums, ValueRange weights, Value values) const {
+  int64_t ofRows = shape.depth() / mmaColumns * sumsOfMma;
+  int64_t weightsOfRows = shape.keys / mmaColumns * sumsOfMma;
+  Values next(sums);
+  Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
+  Value down = b.mul(b.rem(number, 2), matrix), along = b.mul(b.div(number, 2), matrix);
+  Value ofLane = b.add(down, line);
+  for (int64_t key = 0; key < shape.keys; key += mmaDepth) {
+    // Sums of two products, 16 rows and 8 columns each, lie as the rows of the next one.
+    SmallVector<Values> rows;
+    for (int64_t first = 0; first < shape.numScores(); first += weightsOfRows) {
+      Values &registers = rows.emplace_back();
+      for (int64_t e = 0; e < 2 * sumsOfMma; e += 2) {
+        int64_t at = first + key / mmaColumns * sumsOfMma + e;
+        registers.push_back(packBf16(b, weights[at], weights[at + 1]));
+      }
+    }
+    for (int64_t column = 0; column < shape.depth(); column += 2 * mmaColumns) {
+      Values place = {b.add(ofLane, key), b.add(along, column)};
+      Values two = loadMatrices(b, values, place, /*transpose=*/true);
+      for (auto [i, x] : llvm::enumerate(rows)) {
+        int64_t first = static_cast<int64_t>(i) * ofRows + column / mmaColumns * sumsOfMma;
+        MutableArrayRef<Value> to = MutableArrayRef(next).slice(first, 2 * sumsOfMma);
+        multiplyBf16(b, x, ArrayRef(two).take_front(2), to.take_front(sumsOfMma));
+        multiplyBf16(b, x, ArrayRef(two).drop_front(2), to.drop_front(sumsOfMma));
+      }
+    }
+  }
+  return next;
+}
+
+Value AttentionMmaTile::overRow(Value value, function_ref<Value(Value, Value)> combine) const {
+  return overLanes(b, value, /*lanes=*/4, combine);
+}
+
+void AttentionMmaTile::store(ValueRange sums, int64_t i, Value factor, const Vector &vector) const {
+  Value buffer = vector.row.buffer;
+  int64_t width = shape.headDim % 2 ? 1 : alignedNumbers(buffer, 2);
+  bool isBf16 = cast<MemRefType>(buffer.getType()).getElementType().isBF16();
+  auto put = [&](ValueRange values, int64_t column) {
+    Values place = vector.row.at;
+    place.push_back(b.add(b.add(vector.column, pair), column));
+    if (values.size() > 1)
+      return storeVector(b, values, buffer, place);
+    b.store(values[0], buffer, place);
+  };
+  for (auto [n, sum] : llvm::enumerate(sums)) {
+    auto [row, column] = placeOf(static_cast<int64_t>(n), shape.depth());
+    if (row != i || (width == 2 && column % 2))
+      continue;
+    Values values = {b.mulf(sum, factor), width == 2 ? b.mulf(sums[n + 1], factor) : sum};
+    if (isBf16)
+      values = toBf16(b, values[0], values[1]);
+    values.truncate(width);
+    if ((column / mmaColumns + 1) * mmaColumns <= shape.headDim)
+      put(values, column);
+    else
+      b.ifThen(b.less(b.add(pair, column), b.index(shape.headDim)),
+               [&, column = column] { put(values, column); });
+  }
+}
