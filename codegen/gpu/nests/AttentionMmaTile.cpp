@@ -109,8 +109,19 @@ Values AttentionMmaTile::loadQueries(Value queries) const {
   return loaded;
 }
 
+/// 16 columns from `column` on, by each 16 rows, whose sums are one behind the other.
+static void addProducts(Loops &b, ArrayRef<Values> rows, ArrayRef<Value> columns,
+                        MutableArrayRef<Value> sums, int64_t column) {
+  int64_t ofRows = sums.size() / rows.size(), first = column / mmaColumns * sumsOfMma;
+  for (const Values &x : rows) {
+    MutableArrayRef<Value> to = sums.slice(first, 2 * sumsOfMma);
+    multiplyBf16(b, x, columns.take_front(2), to.take_front(sumsOfMma));
+    multiplyBf16(b, x, columns.drop_front(2), to.drop_front(sumsOfMma));
+    first += ofRows;
+  }
+}
+
 Values AttentionMmaTile::products(Value queries, ValueRange loaded, Value keys) const {
-  int64_t ofRows = shape.keys / mmaColumns * sumsOfMma;
   Values sums(shape.numScores(), b.scalar(0));
   Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
   Value along = b.mul(b.rem(number, 2), matrix), down = b.mul(b.div(number, 2), matrix);
@@ -125,19 +136,13 @@ Values AttentionMmaTile::products(Value queries, ValueRange loaded, Value keys) 
     for (int64_t key = 0; key < shape.keys; key += 2 * mmaColumns) {
       Values place = {b.add(ofLane, key), b.add(along, depth)};
       Values two = loadMatrices(b, keys, place, /*transpose=*/false);
-      for (auto [i, x] : llvm::enumerate(rows)) {
-        int64_t first = static_cast<int64_t>(i) * ofRows + key / mmaColumns * sumsOfMma;
-        MutableArrayRef<Value> to = MutableArrayRef(sums).slice(first, 2 * sumsOfMma);
-        multiplyBf16(b, x, ArrayRef(two).take_front(2), to.take_front(sumsOfMma));
-        multiplyBf16(b, x, ArrayRef(two).drop_front(2), to.drop_front(sumsOfMma));
-      }
+      addProducts(b, rows, two, sums, key);
     }
   }
   return sums;
 }
 
 Values AttentionMmaTile::addWeighted(ValueRange sums, ValueRange weights, Value values) const {
-  int64_t ofRows = shape.depth() / mmaColumns * sumsOfMma;
   int64_t weightsOfRows = shape.keys / mmaColumns * sumsOfMma;
   Values next(sums);
   Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
@@ -156,12 +161,7 @@ Values AttentionMmaTile::addWeighted(ValueRange sums, ValueRange weights, Value 
     for (int64_t column = 0; column < shape.depth(); column += 2 * mmaColumns) {
       Values place = {b.add(ofLane, key), b.add(along, column)};
       Values two = loadMatrices(b, values, place, /*transpose=*/true);
-      for (auto [i, x] : llvm::enumerate(rows)) {
-        int64_t first = static_cast<int64_t>(i) * ofRows + column / mmaColumns * sumsOfMma;
-        MutableArrayRef<Value> to = MutableArrayRef(next).slice(first, 2 * sumsOfMma);
-        multiplyBf16(b, x, ArrayRef(two).take_front(2), to.take_front(sumsOfMma));
-        multiplyBf16(b, x, ArrayRef(two).drop_front(2), to.drop_front(sumsOfMma));
-      }
+      addProducts(b, rows, two, next, column);
     }
   }
   return next;
