@@ -12,7 +12,7 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// What a call's function returns as `value`, null where it is no call's.
+/// The product over tokens that a call's function returns as `value`; null where it is another's.
 LinearWeightGradientOp productOf(Value value, SymbolTable &symbols) {
   auto call = value.getDefiningOp<func::CallOp>();
   auto callee = call ? symbols.lookup<func::FuncOp>(call.getCallee()) : func::FuncOp();

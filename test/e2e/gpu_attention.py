@@ -5,14 +5,12 @@ keys, heads of any size, other sequences' keys, merged projections; sequences ar
 Weights on the edge between two bfloat16 may fall to the other side, which few numbers see; what else there is of an error
 is float32's. A row has the same bits whatever is beside it. TRANSFORMER_TEST_TARGET says what for."""
 
-import argparse
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from harness import TARGET, Report, compile_program, execute
+from harness import Report, compile_program, execute, run_on_gpu
 from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -225,24 +223,13 @@ def check_rows(model: Model, whole: list[dict[str, np.ndarray]]) -> str | None:
     return None
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    options = parser.parse_args()
-    if "cuda" not in TARGET:
-        parser.error("TRANSFORMER_TEST_TARGET names no GPU")
-    report = Report()
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            model = Model(Path(scratch), options.compile.resolve())
-            whole = model.run(tuple(range(len(LENGTHS["a"]))))
-            for case in CASES:
-                report.add(f"attention/{case.name}", why_wrong(case, model, whole))
-            report.add("attention: a row's bits", check_rows(model, whole))
-        except RuntimeError as error:
-            report.add("attention", str(error))
-    return report.finish()
+def check(compiler: Path, folder: Path, report: Report) -> None:
+    model = Model(folder, compiler)
+    whole = model.run(tuple(range(len(LENGTHS["a"]))))
+    for case in CASES:
+        report.add(f"attention/{case.name}", why_wrong(case, model, whole))
+    report.add("attention: a row's bits", check_rows(model, whole))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on_gpu(__doc__, "attention", check))

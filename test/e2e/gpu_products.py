@@ -5,13 +5,11 @@ widths that 16 bytes, 8, 4 or 2 divide or none, sums shorter and longer than a t
 with rows of bfloat16 on tensor cores. A row has the same bits among any number of rows, few (a tile of its own) and many;
 what weights of bfloat16 give are the bits of float32 on the rounded ones. TRANSFORMER_TEST_TARGET says what for."""
 
-import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
-from harness import TARGET, Report, compile_program
+from harness import Report, compile_program, run_on_gpu
 from weights_dtype import Model, differing, quantize
 
 # The layout's last size is what neighbours in memory are along.
@@ -73,20 +71,5 @@ def check(compiler: Path, folder: Path, report: Report) -> None:
             report.add("products/bf16: bits of float32", differing(whole, plain))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    options = parser.parse_args()
-    if "cuda" not in TARGET:
-        parser.error("TRANSFORMER_TEST_TARGET names no GPU")
-    report = Report()
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            check(options.compile.resolve(), Path(scratch), report)
-        except RuntimeError as error:
-            report.add("products", str(error))
-    return report.finish()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_on_gpu(__doc__, "products", check))

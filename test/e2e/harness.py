@@ -1,5 +1,6 @@
 """What the end-to-end tests share: reports, running programs, safetensors files byte by byte."""
 
+import argparse
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +67,23 @@ def execute(command: list[object], seconds: float = RUN_SECONDS, **options: obje
     except OSError as error:
         return Outcome(None, "", str(error), words)
     return Outcome(done.returncode, done.stdout, done.stderr, words)
+
+
+def run_on_gpu(description: str, name: str, check: Callable[[Path, Path, Report], None]) -> int:
+    """A test's `main`: calls `check` with the compiler, a folder of its own and a report; `name` is of what fails
+    without a check to be told of."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    options = parser.parse_args()
+    if "cuda" not in TARGET:
+        parser.error("TRANSFORMER_TEST_TARGET names no GPU")
+    report = Report()
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            check(options.compile.resolve(), Path(scratch), report)
+        except RuntimeError as error:
+            report.add(name, str(error))
+    return report.finish()
 
 
 def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:

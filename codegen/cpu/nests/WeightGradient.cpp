@@ -274,6 +274,8 @@ private:
                                 llvm::MaybeAlign(rowBytes(b.lanes())));
       else
         b.storeVector(x, c, at, lanes);
+      if (squares.empty())
+        continue;
       Value &sum = ofLanes[i % chains];
       Value next = emitFma(b, x, x, sum); // behind the last column of c is anything
       sum = lanes < b.lanes() ? b.select(b.lanesBelow(lanes), next, sum) : next;
