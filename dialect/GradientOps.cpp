@@ -55,6 +55,14 @@ LogicalResult CountLabelsOp::verify() {
   return success();
 }
 
+/// What a gradient is added to.
+template <typename OpTy> static LogicalResult verifyOnto(OpTy op, Type result) {
+  if (Value onto = op.getOnto(); onto && onto.getType() != result)
+    return op.emitOpError() << "expected an onto of the result's type, " << result << ", found "
+                            << onto.getType();
+  return success();
+}
+
 LogicalResult LinearWeightGradientOp::verify() {
   SmallVector<int64_t> expected = {widthOf(getDy()), widthOf(getX())};
   if (getLayout() == WeightLayout::InOut)
@@ -63,7 +71,7 @@ LogicalResult LinearWeightGradientOp::verify() {
   if (type.getShape() != ArrayRef(expected))
     return emitOpError() << "expected a result of " << expected[0] << "x" << expected[1]
                          << ", found " << type;
-  return success();
+  return verifyOnto(*this, type);
 }
 
 LogicalResult SumRowsOp::verify() {
@@ -94,9 +102,8 @@ LogicalResult TokenGradientOp::verify() {
 }
 
 LogicalResult EmbeddingGradientOp::verify() {
-  if (Value onto = getOnto(); onto && onto.getType() != getDtable().getType())
-    return emitOpError() << "expected an onto of the result's type, " << getDtable().getType()
-                         << ", found " << onto.getType();
+  if (failed(verifyOnto(*this, getDtable().getType())))
+    return failure();
   return verifyWidth(*this, "a result", getDtable(), widthOf(getDy()));
 }
 

@@ -222,18 +222,24 @@ def Transformer_LinearWeightGradientOp : Transformer_Op<"linear_weight_gradient"
     [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getCosts"]>]> {
   let summary = "backward of linear, with regard to its weight";
   let description = [{
-    `dweight(n, k) = sum over t of dy[t, n] x[t, k]`, as `[N, K]` (`out_in`) or
-    `[K, N]` (`in_out`).
+    `dweight(n, k) = onto(n, k) + sum over t of dy[t, n] x[t, k]`, as `[N, K]` (`out_in`)
+    or `[K, N]` (`in_out`). Without `onto`, the gradient of other rows, it is added to 0.
 
-    Shapes: x `[T, K]`, dy `[T, N]`. Error: a result of other sizes.
+    Shapes: x `[T, K]`, dy `[T, N]`. Error: a result of other sizes, an onto of another
+    type than dweight.
 
     ```mlir
     %dw = transformer.linear_weight_gradient %x, %dy out_in : tensor<?x768xf32>, tensor<?x3072xf32> -> tensor<3072x768xf32>
+    %both = transformer.linear_weight_gradient %x1, %dy1 onto(%dw : tensor<3072x768xf32>) out_in
+        : tensor<?x768xf32>, tensor<?x3072xf32> -> tensor<3072x768xf32>
     ```
   }];
-  let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$dy, Transformer_WeightLayoutAttr:$layout);
+  let arguments = (ins Transformer_Rows:$x, Transformer_Rows:$dy, Optional<Transformer_Matrix>:$onto,
+                       Transformer_WeightLayoutAttr:$layout);
   let results = (outs Transformer_Matrix:$dweight);
-  let assemblyFormat = "$x `,` $dy $layout attr-dict `:` type($x) `,` type($dy) `->` type($dweight)";
+  let assemblyFormat = [{
+    $x `,` $dy (`onto` `(` $onto^ `:` type($onto) `)`)? $layout attr-dict `:` type($x) `,` type($dy) `->` type($dweight)
+  }];
   let hasVerifier = 1;
 }
 

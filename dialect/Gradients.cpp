@@ -28,7 +28,8 @@ LogicalResult LinearOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofRes
   bool outIn = getLayout() == WeightLayout::OutIn;
   WeightLayout other = outIn ? WeightLayout::InOut : WeightLayout::OutIn;
   ofOperands[0] = LinearOp::create(b, getX().getType(), dy, getWeight(), Value(), other);
-  ofOperands[1] = LinearWeightGradientOp::create(b, getWeight().getType(), getX(), dy, getLayout());
+  ofOperands[1] = LinearWeightGradientOp::create(b, getWeight().getType(), getX(), dy,
+                                                 /*onto=*/Value(), getLayout());
   if (getBias())
     ofOperands[2] = SumRowsOp::create(b, getBias().getType(), dy);
   return success();

@@ -80,6 +80,7 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
   manager.addPass(transformer::createDifferentiatePass(differentiate));
   if (purpose.accumulate)
     manager.addPass(transformer::createAddAccumulationPass());
+  manager.addPass(transformer::createChunkLossPass());
   transformer::AddOptimizerPassOptions optimizer;
   optimizer.optimizer = purpose.optimizer;
   manager.addPass(transformer::createAddOptimizerPass(optimizer));

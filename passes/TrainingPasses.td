@@ -223,6 +223,43 @@ def AddAccumulationPass : Pass<"transformer-add-accumulation", "::mlir::ModuleOp
                            "::mlir::transformer::TransformerDialect"];
 }
 
+def ChunkLossPass : Pass<"transformer-chunk-loss", "::mlir::ModuleOp"> {
+  let summary = "scores of a vocabulary for some rows at a time";
+  let description = [{
+    Where nothing but a cross-entropy and its backward reads what a linear layer makes, and
+    that is wider than its x (a head over a vocabulary), scores and their gradients are
+    made for `rows` rows at a time and never all at once, in a function for all that makes
+    or reads them. In it the first chunk, which is often the only one, is a function of its
+    own, `first_rows`; `next_rows`, called in a loop, adds to its results in place: the
+    loss, the gradients of the rows, of the weight and of the bias. As in
+    `transformer-add-accumulation`, the mean of a chunk counts by its labels' share of all.
+
+    What each chunk costs beside its products are the weight, read twice, and its
+    gradient, read and written: with 512 rows about a twentieth of their time on a CPU.
+
+    Example:
+    ```mlir
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<50x8xf32> -> tensor<?x50xf32>
+    %loss = transformer.cross_entropy %y, %labels : tensor<?x50xf32>, tensor<?xi64> -> tensor<f32>
+    // becomes
+    %loss = call @loss_of_rows(%x, %labels, %w) : (tensor<?x8xf32>, tensor<?xi64>, tensor<50x8xf32>) -> tensor<f32>
+    // in which there are
+    %n = transformer.count_labels %labels : tensor<?xi64> -> tensor<f32>
+    %count = arith.maximumf %n, %one : tensor<f32>
+    %first = call @loss_of_rows.first_rows(%x, %labels, %w, %count) : (tensor<?x8xf32>, tensor<?xi64>, tensor<50x8xf32>, tensor<f32>) -> tensor<f32>
+    %loss = scf.for %start = %c512 to %rows step %c512 iter_args(%sum = %first) -> (tensor<f32>) {
+      %next = func.call @loss_of_rows.next_rows(%x, %labels, %w, %count, %start, %sum) : (tensor<?x8xf32>, tensor<?xi64>, tensor<50x8xf32>, tensor<f32>, index, tensor<f32>) -> tensor<f32>
+      scf.yield %next : tensor<f32>
+    }
+    ```
+    Source: Liger Kernel's fused linear cross-entropy (Hsu et al. 2024).
+  }];
+  let options = [Option<"rows", "rows", "int64_t", "512", "how many rows at a time">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
+}
+
 def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "loss and gradients to a training step";
   let description = [{

@@ -71,8 +71,7 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
 }
 
 bool mlir::transformer::kernel::readsOuts(Operation *op) {
-  auto gradient = dyn_cast<EmbeddingGradientOp>(op);
-  return isa<AdafactorUpdateOp>(op) || (gradient && gradient.getOnto());
+  return isa<AdafactorUpdateOp>(op) || op->hasAttr("onto");
 }
 
 bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {

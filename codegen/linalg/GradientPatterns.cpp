@@ -148,13 +148,16 @@ struct ConvertLinearWeightGradient : OpConversionPattern<LinearWeightGradientOp>
                                 Rewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op.getType());
-    Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0));
-    Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(), type.getElementType());
-    Value zeros = linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+    Value before = adaptor.getOnto();
+    if (!before) {
+      Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0));
+      Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(), type.getElementType());
+      before = linalg::FillOp::create(rewriter, loc, zero, empty).getResult(0);
+    }
     SmallVector<Value> inputs = {adaptor.getDy(), adaptor.getX()};
     if (op.getLayout() == WeightLayout::InOut)
       std::swap(inputs[0], inputs[1]);
-    auto product = linalg::MatmulTransposeAOp::create(rewriter, loc, inputs, zeros);
+    auto product = linalg::MatmulTransposeAOp::create(rewriter, loc, inputs, before);
     rewriter.replaceOp(op, product.getResult(0));
     return success();
   }

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
@@ -22,9 +23,14 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// The argument whose memory `value` is, seen through casts and reshapes.
+/// The argument whose memory `value` is, seen through casts, reshapes and loops, whose turns update
+/// what these began with.
 BlockArgument asArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
+      continue;
+    }
     if (!isa<memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(op))
       return {};
     value = op->getOperand(0);

@@ -4,6 +4,7 @@
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -87,6 +88,9 @@ bool mlir::transformer::writeInto(func::FuncOp function, OpOperand &use, Value d
         destination);
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
     return writeInto(function, insert.getDestMutable(), destination);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return writeInto(function, loop.getInitArgsMutable()[cast<OpResult>(value).getResultNumber()],
+                     destination);
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
     Value reshaped = undoReshape(function, op, destination);
     if (reshaped && writeInto(function, op->getOpOperand(0), reshaped))

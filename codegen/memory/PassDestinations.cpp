@@ -5,6 +5,7 @@
 #include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -45,6 +46,8 @@ public:
     unsigned result = cast<OpResult>(value).getResultNumber();
     if (auto call = dyn_cast<func::CallOp>(op))
       return this->dim(call.getOperand(destinationOf(call, result)), dim);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) // no turn changes a size
+      return this->dim(loop.getInitArgs()[result], dim);
     if (auto dps = dyn_cast<DestinationStyleOpInterface>(op))
       return this->dim(dps.getTiedOpOperand(cast<OpResult>(value))->get(), dim);
     auto shaped = dyn_cast<ReifyRankedShapedTypeOpInterface>(op);
@@ -140,9 +143,14 @@ private:
   static LogicalResult check(func::FuncOp function, const llvm::DenseSet<StringRef> &done) {
     if (!function.getBody().hasOneBlock())
       return function.emitOpError("has control flow; expected one block");
-    for (func::CallOp call : function.getOps<func::CallOp>())
-      if (!done.contains(call.getCallee()))
-        return call.emitOpError("calls a function that is recursive or has no body");
+    WalkResult calls = function.walk([&](func::CallOp call) {
+      if (done.contains(call.getCallee()))
+        return WalkResult::advance();
+      call.emitOpError("calls a function that is recursive or has no body");
+      return WalkResult::interrupt();
+    });
+    if (calls.wasInterrupted())
+      return failure();
     for (Type type : function.getResultTypes())
       if (!isa<RankedTensorType>(type))
         return function.emitOpError("expected results of tensors, found ") << type;

@@ -98,9 +98,11 @@ private:
       return failure();
     for (memref::AllocOp alloc : ofTasks)
       putOnStack(alloc);
-    for (Operation &op : block) {
-      if (auto call = dyn_cast<func::CallOp>(op); call && needs.contains(call.getCallee()))
+    function.walk([&](func::CallOp call) {
+      if (needs.contains(call.getCallee()))
         calls.push_back(call);
+    });
+    for (Operation &op : block) {
       auto alloc = dyn_cast<memref::AllocOp>(op);
       if (!alloc)
         continue;
@@ -232,6 +234,8 @@ private:
   void cloneSlice(Value value, IRMapping &map) {
     if (map.contains(value))
       return;
+    if (auto argument = dyn_cast<BlockArgument>(value)) // of a loop, whose first turn needs most
+      return cloneFirst(argument, map);
     Operation *op = value.getDefiningOp();
     llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
     for (Region &region : op->getRegions())
@@ -248,6 +252,14 @@ private:
     Value zero = arith::ConstantIndexOp::create(b, 0);
     map.map(value, memref::ViewOp::create(b, cast<MemRefType>(value.getType()), dummy, zero, sizes)
                        .getResult());
+  }
+
+  void cloneFirst(BlockArgument argument, IRMapping &map) {
+    auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    OpOperand *init = loop.getTiedLoopInit(argument);
+    Value first = init ? init->get() : loop.getLowerBound();
+    cloneSlice(first, map);
+    map.map(argument, map.lookup(first));
   }
 
   static Value addArena(func::FuncOp function) {
@@ -288,12 +300,15 @@ struct PlanMemoryPass : mlir::transformer::impl::PlanMemoryBase<PlanMemoryPass> 
     ModuleOp module = getOperation();
     Needs needs;
     for (func::FuncOp function : calleesFirst(module)) {
-      for (func::CallOp call : function.getOps<func::CallOp>())
-        if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
-            callee && !callee.isExternal() && !needs.contains(call.getCallee())) {
-          call.emitOpError("is recursive; its memory cannot be planned");
-          return signalPassFailure();
-        }
+      WalkResult recursion = function.walk([&](func::CallOp call) {
+        auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+        if (!callee || callee.isExternal() || needs.contains(call.getCallee()))
+          return WalkResult::advance();
+        call.emitOpError("is recursive; its memory cannot be planned");
+        return WalkResult::interrupt();
+      });
+      if (recursion.wasInterrupted())
+        return signalPassFailure();
       FailureOr<Need> need = FunctionPlanner(function, needs).run();
       if (failed(need))
         return signalPassFailure();

@@ -52,12 +52,16 @@ void reference::registerEvaluation(DialectRegistry &registry) {
   // Upstream ops that models and prepare functions use.
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attach<arith::ConstantOp, arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
-           arith::NegFOp, arith::AddIOp, arith::SubIOp, arith::MulIOp>(context);
+           arith::MaximumFOp, arith::NegFOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+           arith::MinUIOp>(context);
   });
   registry.addExtension(
       +[](MLIRContext *context, func::FuncDialect *) { attach<func::CallOp>(context); });
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    attach<linalg::TransposeOp, linalg::CopyOp>(context);
+  });
   registry.addExtension(
-      +[](MLIRContext *context, linalg::LinalgDialect *) { attach<linalg::TransposeOp>(context); });
+      +[](MLIRContext *context, scf::SCFDialect *) { attach<scf::ForOp>(context); });
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
     attach<tensor::DimOp, tensor::SplatOp, tensor::EmptyOp, tensor::CastOp, tensor::ConcatOp,
            tensor::ExtractOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::ExpandShapeOp,

@@ -214,8 +214,9 @@ LogicalResult reference::evaluate(LinearWeightGradientOp op, Frame &frame) {
   const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
   int64_t inputs = x.shape[1], outputs = dy.shape[1];
   bool outIn = op.getLayout() == WeightLayout::OutIn;
-  Tensor result =
-      Tensor::zeros(outIn ? std::vector{outputs, inputs} : std::vector{inputs, outputs});
+  Tensor result = op.getOnto() ? frame.tensor(op.getOnto())
+                               : Tensor::zeros(outIn ? std::vector{outputs, inputs}
+                                                     : std::vector{inputs, outputs});
   for (int64_t t = 0; t < x.shape[0]; ++t)
     for (int64_t n = 0; n < outputs; ++n)
       for (int64_t k = 0; k < inputs; ++k)

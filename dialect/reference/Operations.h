@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::transformer::reference {
@@ -160,10 +161,12 @@ LogicalResult evaluate(arith::AddFOp op, Frame &frame);
 LogicalResult evaluate(arith::SubFOp op, Frame &frame);
 LogicalResult evaluate(arith::MulFOp op, Frame &frame);
 LogicalResult evaluate(arith::DivFOp op, Frame &frame);
+LogicalResult evaluate(arith::MaximumFOp op, Frame &frame);
 LogicalResult evaluate(arith::NegFOp op, Frame &frame);
 LogicalResult evaluate(arith::AddIOp op, Frame &frame);
 LogicalResult evaluate(arith::SubIOp op, Frame &frame);
 LogicalResult evaluate(arith::MulIOp op, Frame &frame);
+LogicalResult evaluate(arith::MinUIOp op, Frame &frame);
 LogicalResult evaluate(tensor::DimOp op, Frame &frame);
 LogicalResult evaluate(tensor::SplatOp op, Frame &frame);
 /// Of an integer.
@@ -174,6 +177,8 @@ LogicalResult evaluate(tensor::ConcatOp op, Frame &frame);
 LogicalResult evaluate(tensor::ExtractSliceOp op, Frame &frame);
 LogicalResult evaluate(tensor::InsertSliceOp op, Frame &frame);
 LogicalResult evaluate(linalg::TransposeOp op, Frame &frame);
+LogicalResult evaluate(linalg::CopyOp op, Frame &frame);
+LogicalResult evaluate(scf::ForOp op, Frame &frame);
 LogicalResult evaluate(tensor::ExpandShapeOp op, Frame &frame);
 LogicalResult evaluate(tensor::CollapseShapeOp op, Frame &frame);
 

@@ -96,6 +96,9 @@ LogicalResult reference::evaluate(arith::MulFOp op, Frame &frame) {
 LogicalResult reference::evaluate(arith::DivFOp op, Frame &frame) {
   return combine(op, frame, std::divides<>());
 }
+LogicalResult reference::evaluate(arith::MaximumFOp op, Frame &frame) {
+  return combine(op, frame, [](auto a, auto b) { return a > b || a != a ? a : b; });
+}
 LogicalResult reference::evaluate(arith::NegFOp op, Frame &frame) {
   Tensor result = frame.tensor(op.getOperand());
   for (double &value : result.reals())
@@ -111,6 +114,10 @@ LogicalResult reference::evaluate(arith::SubIOp op, Frame &frame) {
 }
 LogicalResult reference::evaluate(arith::MulIOp op, Frame &frame) {
   return combine(op, frame, std::multiplies<>());
+}
+
+LogicalResult reference::evaluate(arith::MinUIOp op, Frame &frame) {
+  return combine(op, frame, [](auto a, auto b) { return std::min<uint64_t>(a, b); });
 }
 
 LogicalResult reference::evaluate(tensor::DimOp op, Frame &frame) {
@@ -190,19 +197,34 @@ LogicalResult reference::evaluate(tensor::ConcatOp op, Frame &frame) {
   return success();
 }
 
+/// Numbers of a slice, of which operands say the dynamic ones.
+static SmallVector<int64_t> numbersOf(ArrayRef<int64_t> fixed, ValueRange dynamic, Frame &frame) {
+  SmallVector<int64_t> numbers(fixed);
+  for (int64_t &number : numbers)
+    if (ShapedType::isDynamic(number)) {
+      number = frame.tensor(dynamic.front()).integers()[0];
+      dynamic = dynamic.drop_front();
+    }
+  return numbers;
+}
+
 /// Calls `visit` with each place of a slice, in row-major order, and its place in the tensor that
 /// it is of. Unit dimensions that a slice drops do not change the order.
 template <typename OpTy>
 static LogicalResult forEachPlace(OpTy op, Frame &frame, const Tensor &whole,
                                   llvm::function_ref<void(int64_t, int64_t)> visit) {
-  if (whole.isInteger() || !op.getOffsets().empty() || !op.getSizes().empty() ||
-      !op.getStrides().empty())
-    return frame.fail(op, "the interpreter slices only floating-point tensors, statically");
+  auto offsets = numbersOf(op.getStaticOffsets(), op.getOffsets(), frame);
+  auto sizes = numbersOf(op.getStaticSizes(), op.getSizes(), frame);
+  auto steps = numbersOf(op.getStaticStrides(), op.getStrides(), frame);
+  for (auto [offset, size, step, of] : llvm::zip_equal(offsets, sizes, steps, whole.shape))
+    if (offset < 0 || size < 0 || step < 1 || (size && offset + (size - 1) * step >= of))
+      return frame.fail(op, "a slice of " + Twine(size) + " from " + Twine(offset) +
+                                " on is not inside of " + shapeText(whole.shape));
   std::vector<int64_t> strides = stridesOf(whole.shape);
-  int64_t start = positionOf(op.getStaticOffsets(), strides);
-  for (auto [stride, step] : llvm::zip(strides, op.getStaticStrides()))
+  int64_t start = positionOf(offsets, strides);
+  for (auto [stride, step] : llvm::zip(strides, steps))
     stride *= step;
-  forEachIndex(op.getStaticSizes(), [&](ArrayRef<int64_t> index, int64_t position) {
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index, int64_t position) {
     visit(position, start + positionOf(index, strides));
   });
   return success();
@@ -210,11 +232,22 @@ static LogicalResult forEachPlace(OpTy op, Frame &frame, const Tensor &whole,
 
 LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
   const Tensor &source = frame.tensor(op.getSource());
-  if (!op.getType().hasStaticShape())
-    return frame.fail(op, "the interpreter slices only statically");
-  Tensor result = Tensor::zeros(op.getType().getShape().vec());
-  auto copy = [&](int64_t place, int64_t from) { result.reals()[place] = source.reals()[from]; };
-  if (failed(forEachPlace(op, frame, source, copy)))
+  auto sizes = numbersOf(op.getStaticSizes(), op.getSizes(), frame);
+  std::vector<int64_t> shape;
+  auto dropped = op.getDroppedDims();
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if (!dropped.test(i))
+      shape.push_back(size);
+  Tensor result =
+      source.isInteger() ? Tensor::integerZeros(std::move(shape)) : Tensor::zeros(std::move(shape));
+  LogicalResult copied = std::visit(
+      [&](auto &values) {
+        const auto &all = std::get<std::decay_t<decltype(values)>>(source.data);
+        return forEachPlace(op, frame, source,
+                            [&](int64_t place, int64_t from) { values[place] = all[from]; });
+      },
+      result.data);
+  if (failed(copied))
     return failure();
   frame.set(op.getResult(), std::move(result));
   return success();
@@ -223,8 +256,14 @@ LogicalResult reference::evaluate(tensor::ExtractSliceOp op, Frame &frame) {
 LogicalResult reference::evaluate(tensor::InsertSliceOp op, Frame &frame) {
   Tensor result = frame.tensor(op.getDest());
   const Tensor &source = frame.tensor(op.getSource());
-  auto copy = [&](int64_t place, int64_t to) { result.reals()[to] = source.reals()[place]; };
-  if (failed(forEachPlace(op, frame, result, copy)))
+  LogicalResult copied = std::visit(
+      [&](auto &values) {
+        const auto &part = std::get<std::decay_t<decltype(values)>>(source.data);
+        return forEachPlace(op, frame, result,
+                            [&](int64_t place, int64_t to) { values[to] = part[place]; });
+      },
+      result.data);
+  if (failed(copied))
     return failure();
   frame.set(op.getResult(), std::move(result));
   return success();
@@ -263,5 +302,35 @@ LogicalResult reference::evaluate(linalg::TransposeOp op, Frame &frame) {
     result.reals()[position] = input.reals()[positionOf(index, from)];
   });
   frame.set(op->getResult(0), std::move(result));
+  return success();
+}
+
+LogicalResult reference::evaluate(linalg::CopyOp op, Frame &frame) {
+  if (op->getNumResults() != 1)
+    return frame.fail(op, "the interpreter copies only tensors");
+  frame.set(op->getResult(0), frame.get(op.getInputs()[0]));
+  return success();
+}
+
+LogicalResult reference::evaluate(scf::ForOp op, Frame &frame) {
+  auto bound = [&](Value value) { return frame.tensor(value).integers()[0]; };
+  int64_t end = bound(op.getUpperBound()), step = bound(op.getStep());
+  if (step < 1)
+    return frame.fail(op, "a step of " + Twine(step));
+  SmallVector<Datum> values;
+  for (Value init : op.getInitArgs())
+    values.push_back(frame.get(init));
+  for (int64_t i = bound(op.getLowerBound()); i < end; i += step) {
+    frame.set(op.getInductionVar(), Tensor::scalar(i));
+    for (auto [argument, value] : llvm::zip_equal(op.getRegionIterArgs(), values))
+      frame.set(argument, value);
+    for (Operation &inner : op.getBody()->without_terminator())
+      if (failed(frame.interpreter.evaluate(&inner, frame)))
+        return failure();
+    for (auto [value, next] : llvm::zip_equal(values, op.getYieldedValues()))
+      value = frame.get(next);
+  }
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), values))
+    frame.set(result, value);
   return success();
 }

@@ -32,3 +32,16 @@ func.func @uneven(%a: memref<?x600xf32>, %b: memref<?x260xf32>, %c: memref<600x2
   transformer_cpu.weight_gradient ins(%a, %b) outs(%c, %s, %p) : (memref<?x600xf32>, memref<?x260xf32>, memref<600x260xf32>, memref<100x?x6xf32>, memref<17x?x16xf32>) -> ()
   return
 }
+
+// What is added to c has to be read with it.
+// CHECK-LABEL: @onto(
+// CHECK-SAME: %[[C:[^:]*]]: memref<600x256xf32>
+// CHECK: %[[BEFORE:.*]] = vector.load %[[C]]
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %[[BEFORE]]
+// CHECK: vector.store %[[SUM]], %[[C]]
+// CHECK-NOT: nontemporal
+// CHECK: return
+func.func @onto(%a: memref<?x600xf32>, %b: memref<?x256xf32>, %c: memref<600x256xf32>, %s: memref<100x?x6xf32>, %p: memref<16x?x16xf32>) {
+  transformer_cpu.weight_gradient onto ins(%a, %b) outs(%c, %s, %p) : (memref<?x600xf32>, memref<?x256xf32>, memref<600x256xf32>, memref<100x?x6xf32>, memref<16x?x16xf32>) -> ()
+  return
+}

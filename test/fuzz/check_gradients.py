@@ -13,10 +13,11 @@ from pathlib import Path
 
 for folder in ("e2e", "gradients"):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
-from compare import RECOMPUTE, Loss, Tools, compare_compiled, compare_differences  # noqa: E402
+from compare import RECOMPUTE, WHOLE, Loss, Tools, compare_compiled, compare_differences  # noqa: E402
 from random_losses import inputs_of, random_loss, weights_of  # noqa: E402
 from seeds import add_options, check_seeds, seeds_of  # noqa: E402
 
+CHUNK = 3  # rows
 ARCHS = ("native", "x86-64-v2")  # native/winograd takes four times as long to compile
 
 
@@ -32,10 +33,11 @@ def check_differences(tools: Tools, folder: Path, seed: int) -> None:
 
 
 def check_compiled(tools: Tools, folder: Path, seed: int) -> None:
-    """Weights as a training step has them, for one in four as inference does."""
+    """Weights as a training step has them, for one in four as inference does; for half of the seeds scores in chunks."""
     loss = loss_of(seed, is_small=False)
     for recompute in RECOMPUTE if "call @" in loss.text else RECOMPUTE[:1]:
-        compare_compiled(tools, loss, folder, ARCHS[seed % len(ARCHS)], recompute, weights_are_inputs=seed % 4 != 0)
+        compare_compiled(tools, loss, folder, ARCHS[seed % len(ARCHS)], recompute, weights_are_inputs=seed % 4 != 0,
+                         rows_of_chunk=CHUNK if seed // 2 % 2 else WHOLE)
 
 
 def check(tools: Tools, compiled: range, folder: Path, seed: int) -> str | None:

@@ -2,7 +2,8 @@
 """The first step of compiled training programs beside what gradients.py has recorded: the loss, the norm of all
 gradients, and each gradient, which is what a step of SGD takes from its parameter. Of families and heads whose training
 train.py does not follow for longer. Where this CPU, or the GPU, multiplies bfloat16, some with --mixed-precision as well: what it
-computes exactly gradients/check_ops.py asks; here that it is the same step, but for the rounding."""
+computes exactly gradients/check_ops.py asks; here that it is the same step, but for the rounding. Some with each row
+many times, which changes no mean: so many tokens that scores are made in chunks."""
 
 import argparse
 import json
@@ -19,6 +20,8 @@ from train import TARGET, Runs
 sys.path.insert(0, str(HERE.parent))
 import quantize  # noqa: E402
 
+REPEATED = ("deberta-masked-lm", "llama-lm", "marian-lm")  # a head with a bias, of its own, and with a frozen bias
+TOKENS = 1800  # with padding: more than three chunks of rows
 MIXED = ("albert-pretraining", "deberta-masked-lm", "llama-lm", "marian-lm", "vit-grey", "whisper-lm")
 
 
@@ -47,11 +50,18 @@ def compare_gradient(name: str, before: np.ndarray, after: np.ndarray, expected:
         raise RuntimeError(f"gradient of {name}: differs by {error}, of {largest}")
 
 
-def check(compiler: Path, case: Path, precision: Precision) -> str:
+def repeated(given: dict[str, np.ndarray], times: int) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([value] * times) for name, value in given.items()}
+
+
+def check(compiler: Path, case: Path, precision: Precision, is_repeated: bool = False) -> str:
     gradients = load_file(case / "gradients.safetensors")
     loss = gradients.pop("loss").item()
     norm = np.sqrt(sum(np.square(gradient, dtype=np.float64).sum() for gradient in gradients.values()))
     inputs, labels = given_to(case)
+    if is_repeated:
+        times = TOKENS // labels["labels"].size
+        inputs, labels = repeated(inputs, times), repeated(labels, times)
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, "sgd", Path(scratch))
         data, log, saved = (runs.folder / name for name in ("data.safetensors", "log.jsonl", "saved"))
@@ -76,6 +86,8 @@ def main() -> int:
     options = parser.parse_args()
     compiler = options.compile.resolve()
     code = run_cases("first step", options.cases, lambda case: check(compiler, case, FLOAT32))
+    several = [case for case in REPEATED if case in options.cases]
+    code |= run_cases("first step in chunks", several, lambda case: check(compiler, case, FLOAT32, is_repeated=True))
     if quantize.multiplies_bfloat16() or "cuda" in TARGET:
         mixed = [case for case in MIXED if case in options.cases]
         code |= run_cases("first step in bf16", mixed, lambda case: check(compiler, case, BFLOAT16))

@@ -19,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from compare import RECOMPUTE, Tools, compare_compiled, compare_differences  # noqa: E402
 from harness import Report  # noqa: E402
 import quantize  # noqa: E402
-from op_cases import CASES, LONG, SHORT, WITHOUT_DIFFERENCES, Case, case_of  # noqa: E402
+from op_cases import CASES, LONG, SHORT, WITHOUT_DIFFERENCES, Case, case_of, head  # noqa: E402
 
+CHUNK = 70  # rows of it, of a head's scores
 DIALECT = Path(__file__).resolve().parents[2] / "dialect"
 
 
@@ -48,6 +49,8 @@ def check(tools: Tools, scratch: Path, arch: str, differences: bool, write: Call
             compare_differences(tools, short.loss(), folder, recompute)
         for recompute in kinds:
             compare_compiled(tools, long.loss(), folder, arch, recompute, weights_are_inputs=True)
+        if write == head:
+            compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rows_of_chunk=CHUNK)
         if arch == "native" and quantize.multiplies_bfloat16() and "transformer.linear" in long.loss().text:
             compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rounding=quantize.BF16_ROWS)
     except RuntimeError as error:

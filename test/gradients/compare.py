@@ -19,6 +19,7 @@ from harness import COMPILE_SECONDS, execute  # noqa: E402
 # What stands in front of transformer-differentiate when a program is compiled to train.
 BEFORE = ("isolate-entries", "expand-composites", None, "deduplicate-layers")
 RECOMPUTE = ("none", "layer")
+WHOLE = 512  # rows of a chunk of scores: what the pass has, and more than the losses have
 
 # An error in float32 goes with the gradient's own largest number and, where terms cancel, with theirs, which are like
 # the largest number of all outputs: the gradient of a key's bias is all rounding.
@@ -48,14 +49,16 @@ class Tools:
         return done.stdout
 
 
-def differentiated(tools: Tools, file: Path, recompute: str, weights_are_inputs: bool) -> str:
+def differentiated(tools: Tools, file: Path, recompute: str, weights_are_inputs: bool, rows_of_chunk: int) -> str:
     """Loss and gradients as the only entry point. Weights become inputs as a training step has them, so that none is
     packed beforehand."""
     before = [f"--transformer-{name}" if name else "--canonicalize" for name in BEFORE]
     before.insert(before.index("--canonicalize") + 1, "--cse")
-    text = tools.run("transformer-opt", file, *before, f"--transformer-differentiate=recompute={recompute}", "--canonicalize", "--cse")
+    text = tools.run("transformer-opt", file, *before, f"--transformer-differentiate=recompute={recompute}",
+                     f"--transformer-chunk-loss=rows={rows_of_chunk}", "--canonicalize", "--cse")
     text = text.replace("func.func @loss(", "func.func private @loss(")
-    head, begin, body = text.partition("func.func @loss_and_gradients(")
+    head, begin, text = text.partition("func.func @loss_and_gradients(")
+    body, end, others = text.partition("\n  }\n")
     if weights_are_inputs:
         reads = re.findall(r"(%\w+) = transformer\.get_parameter @(\w+) : (\S+)", body)
         body = re.sub(r"%\w+ = transformer\.get_parameter @.*", "", body)
@@ -63,16 +66,16 @@ def differentiated(tools: Tools, file: Path, recompute: str, weights_are_inputs:
             body = re.sub(rf"{value}\b(?!:)", f"%in_{name}", body)
         body = "".join(f'%in_{name}: {kind} {{transformer.name = "{name}"}}, ' for _, name, kind in reads) + body
     file = file.with_suffix(".unused.mlir")
-    file.write_text(head + begin + body)
+    file.write_text(head + begin + body + end + others)
     return tools.run("transformer-opt", file, "--symbol-dce")
 
 
 def compare_compiled(tools: Tools, loss: Loss, folder: Path, arch: str, recompute: str, weights_are_inputs: bool,
-                     rounding: str = "") -> None:
+                     rounding: str = "", rows_of_chunk: int = WHOLE) -> None:
     """The compiled program's loss and gradients beside the interpreter's, linear layers on numbers of `rounding`."""
     (folder / "loss.mlir").write_text(loss.text)
     program = folder / f"{recompute}.mlir"
-    program.write_text(differentiated(tools, folder / "loss.mlir", recompute, weights_are_inputs))
+    program.write_text(differentiated(tools, folder / "loss.mlir", recompute, weights_are_inputs, rows_of_chunk))
     save_file(loss.weights, folder / "model.safetensors")
     taken = {name: weight for name, weight in loss.weights.items() if f'transformer.name = "{name}"' in program.read_text()}
     save_file(loss.inputs | taken, folder / "inputs.safetensors")

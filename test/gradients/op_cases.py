@@ -117,6 +117,19 @@ def linear(case: Case) -> None:
         case.lose_by(case.emit(f"transformer.linear {x.name}, {w.name}{given} {layout} : {x.type}, {w.type} -> {kind}", kind, "a"))
 
 
+def head(case: Case) -> None:
+    """Scores of more classes than their rows have features, with biases and smoothing, and of one table twice."""
+    for inputs, classes, layout, smoothing in ((1, 2, "out_in", 0), (5, 33, "in_out", 0.1), (40, 97, "out_in", 0)):
+        name = f"{layout}_{inputs}_{classes}"
+        x, bias = case.rows(name, inputs), case.parameter(f"{name}_bias", classes)
+        w = case.parameter(f"{name}_weight", *((classes, inputs) if layout == "out_in" else (inputs, classes)))
+        given, kind = f" bias({bias.name} : {bias.type})" if inputs != 40 else "", f"tensor<?x{classes}xf32>"
+        rows = [x, case.op(f"transformer.activation tanh {x.name} : {x.type}", x)]
+        for y in rows[: 2 if inputs == 40 else 1]:
+            scores = case.emit(f"transformer.linear {y.name}, {w.name}{given} {layout} : {y.type}, {w.type} -> {kind}", kind, "a")
+            case.lose(scores, case.labels("a", classes), f" {{label_smoothing = {smoothing} : f64}}" if smoothing else "")
+
+
 def layer_norm(case: Case) -> None:
     for width, form in ((1, ""), (17, ""), (97, ""), (2, "unbiased"), (40, "unbiased"), (3, "eps_outside"), (24, "eps_outside"),
                         (17, "unbiased, eps_outside")):
@@ -355,7 +368,7 @@ def relative_scores(case: Case) -> None:
 
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
-    attention, attention_of_others, relative_scores, linear, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
+    attention, attention_of_others, relative_scores, linear, head, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
     dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, windows)
 
 # A difference knows of no padding_index.

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
@@ -105,7 +106,7 @@ int main(int argc, char **argv) {
 
   DialectRegistry registry;
   registry.insert<TransformerDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                  tensor::TensorDialect>();
+                  scf::SCFDialect, tensor::TensorDialect>();
   registerEvaluation(registry);
   MLIRContext context(registry);
   context.allowUnregisteredDialects(); // test.value

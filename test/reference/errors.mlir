@@ -86,3 +86,12 @@ func.func @missing(%x: tensor<?x?xi64> {transformer.name = "ids"}) {
 func.func @no_size(%x: tensor<?x?xi64> {transformer.name = "mask", transformer.default = #transformer.default<ones>}) {
   return
 }
+
+// CHECK: @outside
+// CHECK-NEXT: error: 'tensor.extract_slice' at loc({{.*}}): a slice of 2 from 1 on is not inside of [2, 1]
+func.func @outside(%x: tensor<?x1xf32> {test.value = dense<0.0> : tensor<2x1xf32>}) -> tensor<?x1xf32> {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %y = tensor.extract_slice %x[%c1, 0] [%c2, 1] [1, 1] : tensor<?x1xf32> to tensor<?x1xf32>
+  return %y : tensor<?x1xf32>
+}

@@ -58,11 +58,12 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     `winograd`, sums are of Winograd's inner product, and the scratch has the rows that
     codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`. With
     `squares`, the last two of outs are the sum of the squares of c, a scalar, and scratch,
-    those of tiles: `[ceil(N / NR) * ceil(M / MR)]`.
+    those of tiles: `[ceil(N / NR) * ceil(M / MR)]`. With `onto`, the sum is added to what c
+    has.
   }];
   let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs,
-                       UnitAttr:$winograd, UnitAttr:$squares);
-  let assemblyFormat = "(`winograd` $winograd^)? (`squares` $squares^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+                       UnitAttr:$winograd, UnitAttr:$squares, UnitAttr:$onto);
+  let assemblyFormat = "(`winograd` $winograd^)? (`squares` $squares^)? (`onto` $onto^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {

@@ -300,14 +300,14 @@ private:
   Value rows;
 };
 
-/// Whether `op` is a^T b from zeros, rows being summed over.
+/// Whether `op` is a^T b, rows being summed over.
 bool isWeightGradient(linalg::MatmulOp op) {
   Builder b(op.getContext());
   AffineExpr m = b.getAffineDimExpr(0), n = b.getAffineDimExpr(1), k = b.getAffineDimExpr(2);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return isBy(maps[0], k, m) && isBy(maps[1], k, n) && isBy(maps[2], m, n) &&
-         type.hasStaticShape() && type.getElementType().isF32() && startsFromZeros(op);
+         type.hasStaticShape() && type.getElementType().isF32();
 }
 
 bool isBfloat16Rows(Value value) {
@@ -339,7 +339,10 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
   ImplicitLocOpBuilder b(op.getLoc(), rewriter);
   b.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  SmallVector<Value> outs = {tensor::EmptyOp::create(b, type.getShape(), type.getElementType())};
+  bool onto = !startsFromZeros(op);
+  SmallVector<Value> outs = {op.getDpsInits()[0]};
+  if (!onto)
+    outs[0] = tensor::EmptyOp::create(b, type.getShape(), type.getElementType());
   SmallVector<Value> inputs(op.getInputs());
   bool rounded = llvm::all_of(inputs, isBfloat16Rows);
   if (rounded)
@@ -370,7 +373,7 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     for (ArrayRef<int64_t> shape : {ArrayRef<int64_t>(), ArrayRef(tiles)})
       outs.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
   auto product = cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), inputs[0], inputs[1],
-                                               outs, winograd, !!squares);
+                                               outs, winograd, !!squares, onto);
   if (squares)
     rewriter.replaceOp(squares, product.getResults().take_back(2));
   rewriter.replaceOp(op, product.getResult(0));

@@ -33,8 +33,9 @@ public:
         steps(op.getWinograd() ? tokens : b.dim(strips, 1)),
         element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
         scales(isWinograd ? op.getOuts()[3] : Value()),
-        squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()),
-        isStreamed(rowBytes(rows * columns) > b.target.getL2Bytes() && columns % b.lanes() == 0 &&
+        squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()), onto(op.getOnto()),
+        isStreamed(!onto && rowBytes(rows * columns) > b.target.getL2Bytes() &&
+                   columns % b.lanes() == 0 &&
                    cast<MemRefType>(c.getType()).getLayout().isIdentity()) {}
 
   void emit() {
@@ -43,7 +44,7 @@ public:
     Work work = rowWork("weight_gradient", "tokens", rows + columns, 1);
     work.sizes = "M=" + std::to_string(rows) + " N=" + std::to_string(columns);
     work.amounts[0].flops = 2 * rows * columns;
-    work.fixedBytes = rowBytes(rows * columns);
+    work.fixedBytes = rowBytes(rows * columns) * (onto ? 2 : 1);
     int64_t parts = llvm::divideCeil(numStrips(), stripsOfPart());
     int64_t groups = llvm::divideCeil(numPanels, kPanelsOfTask);
     b.parallel(work, tokens, b.index(parts * groups), [&](Value task) {
@@ -269,6 +270,8 @@ private:
       if (!lanes)
         continue;
       Values at = {b.add(firstRow, row), b.add(firstColumn, j * b.lanes())};
+      if (onto)
+        x = b.addf(x, b.loadVector(c, at, lanes));
       if (isStreamed)
         vector::StoreOp::create(b, x, c, at, /*nontemporal=*/true,
                                 llvm::MaybeAlign(rowBytes(b.lanes())));
@@ -356,6 +359,7 @@ private:
   Value scales;
   ValueRange squares;
   Value sumsBetweenBlocks; // of a task
+  bool onto;
   /// Past the caches, which do not hold c until it is read, and would read it first.
   bool isStreamed;
 };

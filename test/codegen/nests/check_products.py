@@ -24,7 +24,8 @@ def pairs(x, axis):
     return np.moveaxis(bits[::2] | bits[1::2] << 16, 0, axis)
 
 
-def gradient_text(name, m, n, height, width, element, kind="", squares=False):
+def gradient_text(name, m, n, height, width, element, kind="", what=""):
+    squares = what == "squares"
     a, b, c = (f"memref<?x{m}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{n}xf32, strided<[?, 1], offset: ?>>", memref(m, n))
     strips, panels = (f"memref<{-(-size // part)}x?x{part}x{element}>" for size, part in ((m, height), (n, width)))
     buffers = {"%c": c, "%s": strips, "%p": panels} | ({"%t": "memref<?xf32>"} if kind == "winograd" else {})
@@ -32,7 +33,7 @@ def gradient_text(name, m, n, height, width, element, kind="", squares=False):
     types, names = ", ".join(buffers.values()), ", ".join(buffers)
     return f"""
 func.func @{name}(%a: {a}, %b: {b}, {", ".join(f"{name}: {type}" for name, type in buffers.items())}) {{
-  transformer_cpu.weight_gradient {kind} {"squares" * squares} ins(%a, %b) outs({names}) : ({a}, {b}, {types}) -> ()
+  transformer_cpu.weight_gradient {kind} {what} ins(%a, %b) outs({names}) : ({a}, {b}, {types}) -> ()
   return
 }}"""
 
@@ -42,8 +43,8 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
     lanes = nests.vector_lanes(target)
     height, width = tile(lanes)
     sizes = [(1, 1), (5, 3), (height, width), (37, 70), (3 * height + 1, 2 * width + lanes), (130, 33), (1500, 40), (600, 256)]  # the last is larger than the second-level cache
-    texts = (gradient_text(f"{name}{i}", m, n, height, width, element, kind, name == "s")
-             for i, (m, n) in enumerate(sizes) for name in "gs")
+    texts = (gradient_text(f"{name}{i}", m, n, height, width, element, kind, what)
+             for i, (m, n) in enumerate(sizes) for name, what in (("g", ""), ("s", "squares"), ("o", "onto")))
     library = nests.build("".join(texts), target)
     for i, (m, n) in enumerate(sizes):
         for tokens in TOKENS:
@@ -70,6 +71,10 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
             check(f"weight_gradient{label} {m}x{n} tokens {tokens} squares",
                   same.tobytes() == c.tobytes() and abs(sum_of_squares - want) <= 1e-6 * want,
                   f"{float(sum_of_squares):.8g}, in double precision {want:.8g}")
+            before = np.random.default_rng(i).standard_normal((m, n), np.float32) * np.abs(c).max(initial=1)
+            both = before.copy()
+            nests.call(library[f"o{i}"], a, b, both, *scratch)
+            check(f"weight_gradient{label} {m}x{n} tokens {tokens} onto", both.tobytes() == (c + before).tobytes(), "is not the sum of both")
 
 
 def check_gradients():
