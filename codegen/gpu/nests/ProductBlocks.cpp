@@ -110,8 +110,9 @@ public:
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
     blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
       Value steps = hidden(b, tiles(depth, tile.depth));
-      firstRow = b.mul(at[0], tile.rows);
-      firstColumn = b.mul(at[1], tile.columns);
+      auto [row, column] = isLarge() ? inGroups(at, sizes) : std::pair(at[0], at[1]);
+      firstRow = b.mul(row, tile.rows);
+      firstColumn = b.mul(column, tile.columns);
       ProductTileOperand left(b, product.left, tile, tile.rows, layout());
       ProductTileOperand right(b, product.right, tile, tile.columns, layout());
       // The sums take the place of what has been multiplied.
@@ -168,6 +169,27 @@ private:
   bool isOfWarpgroups() const { return bf16 && b.target->tensorPartThreads == warpgroupSize; }
   TileLayout layout() const {
     return isOfWarpgroups() ? TileLayout::Blocks : bf16 ? TileLayout::Mixed : TileLayout::Spaced;
+  }
+
+  /// Tiles of tensor cores need more of memory than there is, unless much is in the second-level
+  /// cache; those of few rows are in a column.
+  bool isLarge() const {
+    return bf16 && tile.rows > b.target->tensorProductOfFew.rows && getConstantIntValue(columns);
+  }
+
+  /// The tile's row and column: down the rows of a group first.
+  std::pair<Value, Value> inGroups(ValueRange at, ValueRange counts) {
+    int64_t size = b.target->tensorProductGroup;
+    Value number = b.add(b.mul(at[0], counts[1]), at[1]), ofGroup = b.mul(counts[1], size);
+    Value first = b.mul(b.div(number, ofGroup), size);
+    // Of 32 bits: a division of 64 by what is not known is a subroutine.
+    auto word = [&](Value x) -> Value { return arith::IndexCastOp::create(b, b.getI32Type(), x); };
+    auto index = [&](Value x) -> Value {
+      return arith::IndexCastOp::create(b, b.getIndexType(), x);
+    };
+    Value inGroup = word(b.rem(number, ofGroup));
+    Value rowsOfGroup = word(b.min(b.sub(counts[0], first), b.index(size)));
+    return {b.add(first, index(b.rem(inGroup, rowsOfGroup))), index(b.div(inGroup, rowsOfGroup))};
   }
 
   /// Of a line: rows that are written at once begin in different banks.

@@ -182,8 +182,9 @@ void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thre
     packed ? copyBytes(stage, first, piece) : copyPiece(stage, first, piece);
   };
   // Few steps share what they compute of places, before the loop over the depth. What many would
-  // keep there needs more registers than there are: theirs is a loop of unknown length.
-  constexpr int64_t few = 4;
+  // keep there needs more registers than there are: theirs is a loop of unknown length. A block of
+  // warpgroups has a multiprocessor, and its registers, for itself.
+  int64_t few = layout == TileLayout::Blocks ? 8 : 4;
   if (width * bytes == bytesOfPiece && steps <= few && pieces % thread.count == 0) {
     for (int64_t step = 0; step < steps; ++step)
       copyOne(b.add(thread.thread, step * thread.count));
