@@ -24,7 +24,7 @@ public:
   virtual Value firstRow() const = 0;
   /// Adds the products of a stage to `sums`.
   virtual Values add(ValueRange sums, Value stage) const = 0;
-  /// What reads a stage may still do so when the next one is added, but not when one after that is.
+  /// How many of the latest stages may still be read when `add` has returned, or in it.
   virtual int64_t stagesInUse() const { return 1; }
   /// Before a barrier: what the thread has copied is there for what reads it.
   virtual void publish() const {}

@@ -27,15 +27,16 @@ Value descriptorOf(Loops &b, const WarpgroupOperand &operand, Value address);
 
 /// What this thread has written to shared memory is there for wgmma, behind the next barrier.
 void publishToWarpgroups(Loops &b);
-/// Begins to add products of `wgmmaDepth` to a thread's sums: before the first one since they were
-/// written elsewhere, and one after another.
+/// Before the first product after a thread's sums were written by others.
 void beginProducts(Loops &b);
+/// Begins to add the products of `wgmmaRows` of x and all of y's rows, `wgmmaDepth` of each, to the
+/// sums; the descriptors tell where those start.
 Values multiplyAsync(Loops &b, const WarpgroupOperand &x, Value ofX, const WarpgroupOperand &y,
                      Value ofY, ValueRange sums);
-/// What was begun since the last call is a group; the sums when all groups but the last `pending`
-/// are in them. Until then they are nothing to read.
-Values waitForProducts(Loops &b, int64_t pending, ValueRange sums);
+/// What was begun since the last call is a group.
 void commitProducts(Loops &b);
+/// The sums when all groups but the last `pending` are in them. Before that nothing may read them.
+Values waitForProducts(Loops &b, int64_t pending, ValueRange sums);
 
 } // namespace mlir::transformer::simt
 
