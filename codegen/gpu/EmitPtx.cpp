@@ -42,17 +42,21 @@ std::optional<std::string> mlir::transformer::findPtxas() {
   return std::nullopt;
 }
 
-/// What `log`, of ptxas -v, says of kernels whose registers spill; else empty.
-static std::string spills(llvm::StringRef log) {
+/// What `log`, of ptxas -v, says of kernels whose registers spill, or whose products wait for each
+/// other though they need not (messages of the 7500s); else empty.
+static std::string problemsOf(llvm::StringRef log) {
   llvm::StringRef kernel;
   llvm::Regex name("Compiling entry function '([^']*)'");
   llvm::Regex spilled("([1-9][0-9]*) bytes spill stores");
+  llvm::Regex serialized("\\(C75[0-9][0-9]\\).*");
   for (llvm::StringRef line : llvm::split(log, '\n')) {
     llvm::SmallVector<llvm::StringRef> match;
     if (name.match(line, &match))
       kernel = match[1];
     if (spilled.match(line, &match))
       return ("kernel " + kernel + " spills " + match[1] + " bytes").str();
+    if (serialized.match(line, &match)) // names the kernel
+      return match[0].str();
   }
   return "";
 }
@@ -79,7 +83,7 @@ mlir::transformer::assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm:
   if (code != 0)
     return createStringError("ptxas failed: " +
                              (message.empty() ? said.take_front(400).str() : message));
-  if (std::string problem = spills(said); !problem.empty())
+  if (std::string problem = problemsOf(said); !problem.empty())
     return createStringError("ptxas: " + problem);
   auto result = llvm::MemoryBuffer::getFile(cubin->path(), false, false);
   if (!result)

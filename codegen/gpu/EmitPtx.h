@@ -20,7 +20,7 @@ llvm::Expected<std::string> ptxOf(ModuleOp module);
 std::optional<std::string> findPtxas();
 
 /// What `ptxas` makes of `ptx`. Error: what it says, with the kernel's name; a kernel whose
-/// registers spill.
+/// registers spill, or whose asynchronous products it makes wait for each other.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef arch);
 

@@ -135,4 +135,21 @@ def MathToIntrinsics : Pass<"transformer-gpu-math-to-intrinsics", "::mlir::gpu::
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def AlignSharedMemory : Pass<"transformer-gpu-align-shared-memory", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "A block's memory begins where any layout of it may";
+  let description = [{
+    Upstream's conversion to NVVM gives memory of the workgroup, which is global
+    variables then, the alignment of a vector. `wgmma` finds the pieces of 16 bytes of
+    its operands by bits of their addresses: what begins at a multiple of 1024 bytes
+    of the memory has to begin at one of the address. Other globals stay as they are.
+
+    ```mlir
+    llvm.mlir.global external @memory() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+    // becomes
+    llvm.mlir.global external @memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // CODEGEN_GPU_PASSES_TD

@@ -50,6 +50,7 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   module.addPass(createConvertGpuOpsToNVVMOps());
   module.addPass(createArithToLLVMConversionPass());
   module.addPass(createReconcileUnrealizedCastsPass());
+  module.addPass(createAlignSharedMemory());
   addBlockCleanUp(module);
 }
 

@@ -18,8 +18,13 @@ using namespace mlir::transformer;
 namespace {
 
 constexpr GpuTarget targets[] = {
-    {"sm_80", "+ptx70", /*sharedMemoryBytes=*/163 * 1024},
-    {"sm_90a", "+ptx80", /*sharedMemoryBytes=*/227 * 1024},
+    {.arch = "sm_80", .features = "+ptx70", .sharedMemoryBytes = 163 * 1024},
+    {.arch = "sm_90a",
+     .features = "+ptx80",
+     .sharedMemoryBytes = 227 * 1024,
+     .tensorPartThreads = 128,
+     .tensorProduct = {128, 256, 64, 4, 64, 256},
+     .tensorProductOfFew = {16, 64, 128, 4, 16, 64}},
 };
 
 struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTargetPass> {

@@ -13,7 +13,7 @@ struct ProductTile {
   int64_t rows, columns;             // of the result
   int64_t depth;                     // of the sum, in shared memory at once
   int64_t stages;                    // of shared memory: all but one are on their way
-  int64_t rowsOfPart, columnsOfPart; // a thread's; with tensor cores a warp's
+  int64_t rowsOfPart, columnsOfPart; // a thread's; with tensor cores a warp's or warpgroup's
   int64_t parts() const { return rows / rowsOfPart * (columns / columnsOfPart); }
 };
 
@@ -44,8 +44,14 @@ struct GpuTarget {
   ProductTile product = {128, 128, 16, 3, 8, 8};
   ProductTile productOfFew = {16, 32, 64, 4, 1, 4};
   ProductTile packedProductOfFew = {16, 32, 256, 3, 1, 4};
+  /// On tensor cores: a warp by mma.sync, or a warpgroup by wgmma, one of whose operands has 64
+  /// rows and the other at most 256.
+  int64_t tensorPartThreads = 32;
   ProductTile tensorProduct = {128, 128, 32, 4, 64, 32};
   ProductTile tensorProductOfFew = {16, 32, 128, 4, 16, 16};
+  /// Tiles of rows, at most, whose blocks follow each other before those of the next columns: what
+  /// is on the multiprocessors at once reads about as much of either operand.
+  int64_t tensorProductGroup = 16;
 };
 
 /// Null: no such architecture.

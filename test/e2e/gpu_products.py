@@ -6,6 +6,7 @@ with rows of bfloat16 on tensor cores. A row has the same bits among any number 
 what weights of bfloat16 give are the bits of float32 on the rounded ones. TRANSFORMER_TEST_TARGET says what for."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,13 @@ LAYERS = (
     ("e", 33, 7, "out_in"),
     ("f", 33, 7, "in_out"),
     ("g", 5000, 35, "out_in"),
+    ("h", 72, 296, "in_out"),
+    ("i", 75, 261, "out_in"),
 )
 ROWS = 150
+# Tiles of rows in more than one group, of the last one fewer, and two of columns.
+TALL = (("t", 16, 264, "out_in"),)
+TALL_ROWS = 2400
 PARTS = ((0, 1), (40, 2), (3, 15), (0, 16), (100, 16), (5, 17), (20, 128), (7, 129))  # from, how many
 FORMS = ("f32", *quantize.FORMATS, "int8/int8", quantize.BF16_ROWS)
 
@@ -38,7 +44,7 @@ def one_after_the_other(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def why_not_exact(model: Model, found: dict[str, np.ndarray], form: str) -> str | None:
     weights = model.weights if form == "f32" else model.rounded(form)
     rows = model.rows(form)
-    for name, k, *_ in LAYERS:
+    for name, k, *_ in model.layers:
         weight = {name: weights[name]}
         sums = {f"y{name}": one_after_the_other(rows[f"x{name}"], weights[name])}
         error, allowed = model.error(found, weight, rows), model.error(sums, weight, rows)
@@ -56,20 +62,29 @@ def check_rows(model: Model, program: Path, whole: dict[str, np.ndarray]) -> str
     return None
 
 
-def check(compiler: Path, folder: Path, report: Report) -> None:
+def why_tall_not_exact(compiler: Path, folder: Path, form: str) -> str | None:
+    folder.mkdir()
+    model, program = Model(folder, TALL, TALL_ROWS), folder / "program"
+    compile_program(compiler, model.source, program, *quantize.options(form))
+    return why_not_exact(model, model.run(program, model.plain, slice(None)), form)
+
+
+def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) -> None:
     model = Model(folder, LAYERS, ROWS)
     programs = {}
-    for form in FORMS:
+    for form in forms:
         programs[form] = folder / form.replace("/", "-")
         compile_program(compiler, model.source, programs[form], *(quantize.options(form) if form != "f32" else []))
         whole = model.run(programs[form], model.plain, slice(None))
         report.add(f"products/{form}: against float64", why_not_exact(model, whole, form))
         report.add(f"products/{form}: a row's bits", check_rows(model, programs[form], whole))
-        if form == "bf16":
+        if form == quantize.BF16_ROWS:
+            report.add(f"products/{form}: many rows", why_tall_not_exact(compiler, folder / "tall", form))
+        if form == "bf16" and "f32" in programs:
             rounded = model.save("rounded.safetensors", model.rounded(form))
             plain = model.run(programs["f32"], rounded, slice(None))
             report.add("products/bf16: bits of float32", differing(whole, plain))
 
 
 if __name__ == "__main__":
-    sys.exit(run_on_gpu(__doc__, "products", check))
+    sys.exit(run_on_gpu(__doc__, "products", check, FORMS))

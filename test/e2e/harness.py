@@ -10,7 +10,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,18 +69,20 @@ def execute(command: list[object], seconds: float = RUN_SECONDS, **options: obje
     return Outcome(done.returncode, done.stdout, done.stderr, words)
 
 
-def run_on_gpu(description: str, name: str, check: Callable[[Path, Path, Report], None]) -> int:
-    """A test's `main`: calls `check` with the compiler, a folder of its own and a report; `name` is of what fails
-    without a check to be told of."""
+def run_on_gpu(description: str, name: str, check: Callable[..., None], forms: Sequence[str] = ()) -> int:
+    """A test's `main`: calls `check` with the compiler, a folder of its own and a report, and those of `forms`, if there
+    are any, that --forms leaves; `name` is of what fails without a check to be told of."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    if forms:
+        parser.add_argument("--forms", nargs="+", choices=forms, default=forms, help="how numbers are held (default: all)")
     options = parser.parse_args()
     if "cuda" not in TARGET:
         parser.error("TRANSFORMER_TEST_TARGET names no GPU")
     report = Report()
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            check(options.compile.resolve(), Path(scratch), report)
+            check(options.compile.resolve(), Path(scratch), report, *([options.forms] if forms else []))
         except RuntimeError as error:
             report.add(name, str(error))
     return report.finish()

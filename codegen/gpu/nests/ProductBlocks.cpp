@@ -1,6 +1,7 @@
 //===- ProductBlocks.cpp - matrix products by blocks of threads -----------===//
 #include "codegen/gpu/nests/ProductBlocks.h"
 #include "codegen/gpu/nests/Blocks.h"
+#include "codegen/gpu/nests/Warpgroups.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -105,22 +106,24 @@ public:
 
   void emit(Finish finish) {
     auto tiles = [&](Value count, int64_t size) { return b.div(b.add(count, size - 1), size); };
-    int64_t threads = tile.parts() * (bf16 ? warpSize : 1);
+    int64_t threads = tile.parts() * (bf16 ? b.target->tensorPartThreads : 1);
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
     blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
       Value steps = hidden(b, tiles(depth, tile.depth));
-      firstRow = b.mul(at[0], tile.rows);
-      firstColumn = b.mul(at[1], tile.columns);
-      ProductTileOperand left(b, product.left, tile, tile.rows, bf16);
-      ProductTileOperand right(b, product.right, tile, tile.columns, bf16);
+      auto [row, column] = isLarge() ? inGroups(at, sizes) : std::pair(at[0], at[1]);
+      firstRow = b.mul(row, tile.rows);
+      firstColumn = b.mul(column, tile.columns);
+      ProductTileOperand left(b, product.left, tile, tile.rows, layout());
+      ProductTileOperand right(b, product.right, tile, tile.columns, layout());
       // The sums take the place of what has been multiplied.
       int64_t bytes = left.bytes() + right.bytes();
       Value memory = sharedMemory(b, std::max(bytes, bytesOfSums()), b.getI8Type());
       left.place(memory, 0, {firstRow, rows, depth});
       right.place(memory, left.bytes(), {firstColumn, columns, depth});
       std::unique_ptr<TileProduct> threadsPart =
-          bf16 ? tensorCoreProduct(b, tile, thread, left, right)
-               : std::make_unique<ThreadProduct>(b, tile, thread, left, right);
+          !bf16              ? std::make_unique<ThreadProduct>(b, tile, thread, left, right)
+          : isOfWarpgroups() ? warpgroupProduct(b, tile, thread, left, right)
+                             : tensorCoreProduct(b, tile, thread, left, right);
       auto copy = [&](Value number) {
         b.ifThen(b.less(number, steps), [&] {
           Value stage = b.rem(number, tile.stages);
@@ -129,13 +132,15 @@ public:
         });
         commitCopies(b); // an empty group, too: they are counted
       };
-      for (int64_t stage = 0; stage < tile.stages - 1; ++stage)
+      int64_t ahead = tile.stages - threadsPart->stagesInUse();
+      for (int64_t stage = 0; stage < ahead; ++stage)
         copy(b.index(stage));
       Values zeros(threadsPart->numSums(), b.scalar(0));
       Values sums = b.loop(b.index(0), steps, zeros, [&](Value step, ValueRange before) {
-        waitForGroups(b, tile.stages - 2);
+        waitForGroups(b, ahead - 1);
+        threadsPart->publish();
         barrier(b); // all have what was copied, and have read what is copied over next
-        copy(b.add(step, tile.stages - 1));
+        copy(b.add(step, ahead));
         Value stage = b.rem(step, tile.stages);
         for (const ProductTileOperand *operand : {&left, &right})
           if (operand->isPacked())
@@ -150,6 +155,7 @@ public:
             isThere, [&] { return threadsPart->add(before, stage); },
             [&] { return Values(before); });
       });
+      sums = threadsPart->finish(sums);
       Value ofTile = viewOf(b, memory, 0, {tile.rows, lengthOfSums()}, b.getF32Type());
       barrier(b);
       threadsPart->forEachPlace(
@@ -160,6 +166,32 @@ public:
   }
 
 private:
+  bool isOfWarpgroups() const { return bf16 && b.target->tensorPartThreads == warpgroupSize; }
+  TileLayout layout() const {
+    return isOfWarpgroups() ? TileLayout::Blocks : bf16 ? TileLayout::Mixed : TileLayout::Spaced;
+  }
+
+  /// Tiles of tensor cores need more of memory than there is, unless much is in the second-level
+  /// cache; those of few rows are in a column.
+  bool isLarge() const {
+    return bf16 && tile.rows > b.target->tensorProductOfFew.rows && getConstantIntValue(columns);
+  }
+
+  /// The tile's row and column: down the rows of a group first.
+  std::pair<Value, Value> inGroups(ValueRange at, ValueRange counts) {
+    int64_t size = b.target->tensorProductGroup;
+    Value number = b.add(b.mul(at[0], counts[1]), at[1]), ofGroup = b.mul(counts[1], size);
+    Value first = b.mul(b.div(number, ofGroup), size);
+    // Of 32 bits: a division of 64 by what is not known is a subroutine.
+    auto word = [&](Value x) -> Value { return arith::IndexCastOp::create(b, b.getI32Type(), x); };
+    auto index = [&](Value x) -> Value {
+      return arith::IndexCastOp::create(b, b.getIndexType(), x);
+    };
+    Value inGroup = word(b.rem(number, ofGroup));
+    Value rowsOfGroup = word(b.min(b.sub(counts[0], first), b.index(size)));
+    return {b.add(first, index(b.rem(inGroup, rowsOfGroup))), index(b.div(inGroup, rowsOfGroup))};
+  }
+
   /// Of a line: rows that are written at once begin in different banks.
   int64_t lengthOfSums() const { return tile.columns + 8; }
   int64_t bytesOfSums() const { return tile.rows * lengthOfSums() * int64_t(sizeof(float)); }

@@ -24,6 +24,12 @@ public:
   virtual Value firstRow() const = 0;
   /// Adds the products of a stage to `sums`.
   virtual Values add(ValueRange sums, Value stage) const = 0;
+  /// How many of the latest stages may still be read when `add` has returned, or in it.
+  virtual int64_t stagesInUse() const { return 1; }
+  /// Before a barrier: what the thread has copied is there for what reads it.
+  virtual void publish() const {}
+  /// The sums when all has been added.
+  virtual Values finish(ValueRange sums) const { return Values(sums); }
   /// Where in the tile each of them is.
   virtual void
   forEachPlace(function_ref<void(int64_t sum, Value row, Value column)> body) const = 0;
@@ -33,6 +39,11 @@ public:
 std::unique_ptr<TileProduct> tensorCoreProduct(Loops &b, const ProductTile &tile, Value thread,
                                                const ProductTileOperand &left,
                                                const ProductTileOperand &right);
+
+/// bf16, by warpgroups.
+std::unique_ptr<TileProduct> warpgroupProduct(Loops &b, const ProductTile &tile, Value thread,
+                                              const ProductTileOperand &left,
+                                              const ProductTileOperand &right);
 
 } // namespace mlir::transformer::simt
 

@@ -9,13 +9,14 @@ using namespace mlir::transformer::simt;
 namespace {
 
 constexpr int64_t bytesOfPiece = 16, pieceOfBf16 = 8, lineOfBanks = 8; // pieces
+constexpr int64_t lengthOfBlock = pieceOfBf16 * lineOfBanks;
 
 } // namespace
 
 ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
-                                       const ProductTile &tile, int64_t rows, bool forTensorCores)
+                                       const ProductTile &tile, int64_t rows, TileLayout layout)
     : rows(rows), depth(tile.depth), b(b), operand(operand), stages(tile.stages),
-      alongDepth(operand.isAlongDepth()), forTensorCores(forTensorCores), isBf16(operand.isBf16()) {
+      alongDepth(operand.isAlongDepth()), isBf16(operand.isBf16()), layout(layout) {
   packed = !operand.isInMemory() && operand.isPacked();
   int64_t bytes = packed ? 1 : bytesOfNumber();
   Value there = packed ? operand.bytes() : operand.isInMemory() ? operand.buffer() : Value();
@@ -27,31 +28,35 @@ ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
     width = 1;
 }
 
+int64_t ProductTileOperand::blocks() const {
+  return layout == TileLayout::Blocks ? llvm::divideCeil(length(), lengthOfBlock) : 1;
+}
+
 int64_t ProductTileOperand::lengthInMemory() const {
   // Along the depth threads read different lines at once: neighbours begin in different banks.
-  int64_t space = !forTensorCores && alongDepth ? bytesOfPiece / bytesOfNumber() : 0;
-  return length() + space;
+  bool isSpaced = layout == TileLayout::Spaced && alongDepth;
+  return length() / blocks() + (isSpaced ? bytesOfPiece / bytesOfNumber() : 0);
 }
 
 int64_t ProductTileOperand::bytes() const {
-  int64_t ofNumbers = lines() * lengthInMemory() * bytesOfNumber();
-  return packed ? ofNumbers + llvm::alignTo(bytesOfStages(), bytesOfPiece) : stages * ofNumbers;
+  return packed ? bytesOfStage() + llvm::alignTo(bytesOfStages(), bytesOfPiece)
+                : stages * bytesOfStage();
 }
 
 void ProductTileOperand::place(Value memory, int64_t first, const Extent &there) {
   extent = there;
   Type element = isBf16 ? Type(b.getBF16Type()) : b.getF32Type();
   int64_t held = packed ? 1 : stages;
-  buffer = viewOf(b, memory, first, {held, lines(), lengthInMemory()}, element);
+  buffer = viewOf(b, memory, first, {held, blocks() * lines(), lengthInMemory()}, element);
   if (packed)
-    packedBytes = viewOf(b, memory, first + lines() * lengthInMemory() * bytesOfNumber(),
+    packedBytes = viewOf(b, memory, first + bytesOfStage(),
                          {stages, linesOfBytes(), lengthOfBytes()}, b.getI8Type());
 }
 
 Value ProductTileOperand::inLine(Value line, Value i) const {
-  if (!forTensorCores)
+  if (layout == TileLayout::Spaced)
     return i;
-  int64_t pieces = length() / pieceOfBf16;
+  int64_t pieces = lengthInMemory() / pieceOfBf16;
   int64_t ofBanks = std::max<int64_t>(lineOfBanks / pieces, 1); // lines in as many bytes
   Value mix = b.rem(b.div(line, ofBanks), std::min(pieces, lineOfBanks));
   Value piece = arith::XOrIOp::create(b, b.div(i, pieceOfBf16), mix);
@@ -60,6 +65,10 @@ Value ProductTileOperand::inLine(Value line, Value i) const {
 
 Values ProductTileOperand::placeOf(Value stage, Value row, Value at) const {
   Value line = alongDepth ? row : at, i = alongDepth ? at : row;
+  if (blocks() > 1) {
+    line = b.add(line, b.mul(b.div(i, lengthOfBlock), lines()));
+    i = b.rem(i, lengthOfBlock);
+  }
   return {packed ? b.index(0) : stage, line, inLine(line, i)};
 }
 
@@ -173,8 +182,9 @@ void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thre
     packed ? copyBytes(stage, first, piece) : copyPiece(stage, first, piece);
   };
   // Few steps share what they compute of places, before the loop over the depth. What many would
-  // keep there needs more registers than there are: theirs is a loop of unknown length.
-  constexpr int64_t few = 4;
+  // keep there needs more registers than there are: theirs is a loop of unknown length. A block of
+  // warpgroups has a multiprocessor, and its registers, for itself.
+  int64_t few = layout == TileLayout::Blocks ? 8 : 4;
   if (width * bytes == bytesOfPiece && steps <= few && pieces % thread.count == 0) {
     for (int64_t step = 0; step < steps; ++step)
       copyOne(b.add(thread.thread, step * thread.count));

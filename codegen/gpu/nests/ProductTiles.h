@@ -12,14 +12,17 @@ struct BlockThread {
   int64_t count;
 };
 
+/// How a tile's lines lie in shared memory: with space between them; their pieces of 16 bytes in an
+/// order that `ldmatrix` reads from all banks; or in that order in blocks of lines of at most 128
+/// bytes, one block after the other, as `wgmma` reads them.
+enum class TileLayout { Spaced, Mixed, Blocks };
+
 /// `rows` rows of an operand, `depth` of their numbers at once: as they lie in memory, along the
-/// depth or along the rows, f32 or bf16, in lines with space between them, or for tensor cores in
-/// lines whose pieces of 16 bytes are in an order that `ldmatrix` reads from all banks. What is
-/// outside of the operand is zero.
+/// depth or along the rows, f32 or bf16. What is outside of the operand is zero.
 class ProductTileOperand {
 public:
   ProductTileOperand(Loops &b, const ProductOperand &operand, const ProductTile &tile, int64_t rows,
-                     bool forTensorCores);
+                     TileLayout layout);
 
   /// What a block has of it, and how much there is.
   struct Extent {
@@ -40,13 +43,17 @@ public:
   /// Of a line that holds the number at (row, depth), and of the number in it.
   Value memory() const { return buffer; }
   Values placeOf(Value stage, Value row, Value depth) const;
+  /// In memory; of numbers that are not packed.
+  int64_t lines() const { return alongDepth ? rows : depth; }
+  int64_t bytesOfLine() const { return lengthInMemory() * bytesOfNumber(); }
+  int64_t bytesOfStage() const { return lines() * blocks() * bytesOfLine(); }
 
   const int64_t rows, depth;
 
 private:
-  int64_t lines() const { return alongDepth ? rows : depth; }
   int64_t length() const { return alongDepth ? depth : rows; }
   int64_t bytesOfNumber() const { return isBf16 ? 2 : 4; }
+  int64_t blocks() const;
   int64_t lengthInMemory() const;
   Value inLine(Value line, Value i) const;
   /// Of bytes of numbers, in lines as those.
@@ -62,7 +69,8 @@ private:
   Loops &b;
   const ProductOperand &operand;
   int64_t stages;
-  bool alongDepth, forTensorCores, isBf16, packed, async;
+  bool alongDepth, isBf16, packed, async;
+  TileLayout layout;
   int64_t width;             // numbers of a piece, or bytes
   Value buffer, packedBytes; // the latter's stages are made numbers in the only one of the former
   Extent extent;

@@ -1,0 +1,43 @@
+//===- Warpgroups.h - products of bf16 by four warps ------------*- C++ -*-===//
+#ifndef CODEGEN_GPU_NESTS_WARPGROUPS_H
+#define CODEGEN_GPU_NESTS_WARPGROUPS_H
+
+#include "codegen/gpu/nests/Loops.h"
+
+namespace mlir::transformer::simt {
+
+inline constexpr int64_t warpgroupSize = 128;
+
+/// Of a wgmma of bf16; its columns are a multiple of 8, at most 256.
+inline constexpr int64_t wgmmaRows = 64, wgmmaDepth = 16;
+
+/// A matrix in shared memory as wgmma reads it: blocks of lines of 32, 64 or 128 bytes, along the
+/// depth or along the rows, whose pieces of 16 bytes are in the order of that swizzle. A block
+/// begins at a multiple of 1024 bytes.
+struct WarpgroupOperand {
+  int64_t bytesOfLine, bytesOfBlock;
+  bool alongDepth;
+};
+
+/// The number of the thread's warpgroup, in one register of the warp.
+Value warpgroupOf(Loops &b, Value thread);
+/// What tells wgmma of the matrix from `address` on, a place in shared memory in bytes. Adding
+/// bytes / 16 moves it.
+Value descriptorOf(Loops &b, const WarpgroupOperand &operand, Value address);
+
+/// What this thread has written to shared memory is there for wgmma, behind the next barrier.
+void publishToWarpgroups(Loops &b);
+/// Before the first product after a thread's sums were written by others.
+void beginProducts(Loops &b);
+/// Begins to add the products of `wgmmaRows` of x and all of y's rows, `wgmmaDepth` of each, to the
+/// sums; the descriptors tell where those start.
+Values multiplyAsync(Loops &b, const WarpgroupOperand &x, Value ofX, const WarpgroupOperand &y,
+                     Value ofY, ValueRange sums);
+/// What was begun since the last call is a group.
+void commitProducts(Loops &b);
+/// The sums when all groups but the last `pending` are in them. Before that nothing may read them.
+Values waitForProducts(Loops &b, int64_t pending, ValueRange sums);
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_WARPGROUPS_H
