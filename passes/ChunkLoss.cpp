@@ -36,7 +36,7 @@ void collectOps(Value value, llvm::SetVector<Operation *> &ops) {
 struct Head {
   LinearOp linear;
   CrossEntropyOp loss;
-  CrossEntropyGradientOp gradient; // null: there is no backward
+  CrossEntropyGradientOp gradient;  // null: there is no backward
   SmallVector<Operation *> readers; // of the gradient of the scores
 
   Value rows() { return linear.getX(); }
@@ -138,9 +138,7 @@ private:
   Value labels() { return head.loss.getLabels(); }
 
   /// What the functions have themselves; null where it is computed.
-  Operation *dlossConstant() {
-    return head.gradient.getDloss().getDefiningOp<arith::ConstantOp>();
-  }
+  Operation *dlossConstant() { return head.gradient.getDloss().getDefiningOp<arith::ConstantOp>(); }
 
   static void moveBefore(Value value, Operation *place) {
     llvm::SetVector<Operation *> ops;
@@ -163,22 +161,22 @@ private:
     auto begun = func::CallOp::create(b, first, given);
     Value step = arith::ConstantIndexOp::create(b, rowsOfChunk);
     Value total = tensor::DimOp::create(b, map.lookup(head.rows()), 0);
-    auto loop = scf::ForOp::create(
-        b, b.getLoc(), step, total, step, begun.getResults(),
-        [&](OpBuilder &body, Location loc, Value start, ValueRange before) {
-          SmallVector<Value> operands(given);
-          operands.push_back(start);
-          llvm::append_range(operands, before);
-          auto call = func::CallOp::create(body, loc, next, operands);
-          scf::YieldOp::create(body, loc, call.getResults());
-        });
+    auto loop =
+        scf::ForOp::create(b, b.getLoc(), step, total, step, begun.getResults(),
+                           [&](OpBuilder &body, Location loc, Value start, ValueRange before) {
+                             SmallVector<Value> operands(given);
+                             operands.push_back(start);
+                             llvm::append_range(operands, before);
+                             auto call = func::CallOp::create(body, loc, next, operands);
+                             scf::YieldOp::create(body, loc, call.getResults());
+                           });
     func::ReturnOp::create(b, loop.getResults());
     return insert(made);
   }
 
-  /// The function of the first rows, or of others, which adds to what those before have made: behind
-  /// the head's inputs it takes the number of all labels that count; then where its rows begin, and
-  /// the results so far, as state.
+  /// The function of the first rows, or of others, which adds to what those before have made:
+  /// behind the head's inputs it takes the number of all labels that count; then where its rows
+  /// begin, and the results so far, as state.
   func::FuncOp ofRows(bool isFirst) {
     SmallVector<Type> types = typesOf(inputs), sums = typesOf(results);
     types.push_back(head.loss.getLoss().getType());
@@ -197,12 +195,11 @@ private:
     return insert(made);
   }
 
-  static SmallVector<Type> typesOf(ValueRange values) {
-    return llvm::to_vector(values.getTypes());
-  }
+  static SmallVector<Type> typesOf(ValueRange values) { return llvm::to_vector(values.getTypes()); }
 
   func::FuncOp begin(StringRef suffix, TypeRange types) {
-    std::string name = (head.gradient ? "loss_and_gradients_of_rows" : "loss_of_rows") + suffix.str();
+    std::string name =
+        (head.gradient ? "loss_and_gradients_of_rows" : "loss_of_rows") + suffix.str();
     auto type = FunctionType::get(symbols.getOp()->getContext(), types, typesOf(results));
     auto made = func::FuncOp::create(head.loss.getLoc(), name, type);
     made.setPrivate();
@@ -266,7 +263,8 @@ private:
       Operation *op = b.clone(*reader, map);
       Value sum = isFirst ? Value() : before[i + 1];
       if (isa<LinearOp>(op))
-        made.push_back(withRows(b, isFirst ? emptyLike(b, x, total) : sum, op->getResult(0), start));
+        made.push_back(
+            withRows(b, isFirst ? emptyLike(b, x, total) : sum, op->getResult(0), start));
       else if (auto ofWeight = dyn_cast<LinearWeightGradientOp>(op); ofWeight && sum)
         ofWeight.getOntoMutable().assign(sum), made.push_back(ofWeight);
       else
@@ -293,8 +291,8 @@ private:
   static Value rowsOf(ImplicitLocOpBuilder &b, Value whole, Value start, Value rows) {
     auto type = cast<RankedTensorType>(whole.getType());
     Slice slice(b, type, start, rows);
-    Value part = tensor::ExtractSliceOp::create(b, type, whole, slice.offsets, slice.sizes,
-                                                slice.strides);
+    Value part =
+        tensor::ExtractSliceOp::create(b, type, whole, slice.offsets, slice.sizes, slice.strides);
     if (!start)
       return part;
     return linalg::CopyOp::create(b, part, emptyLike(b, whole, rows)).getResult(0);

@@ -235,7 +235,7 @@ def ChunkLossPass : Pass<"transformer-chunk-loss", "::mlir::ModuleOp"> {
     `transformer-add-accumulation`, the mean of a chunk counts by its labels' share of all.
 
     What each chunk costs beside its products are the weight, read twice, and its
-    gradient, read and written: with 512 rows about a twentieth of their time on a CPU.
+    gradient, read and written; with more rows they are a smaller share.
 
     Example:
     ```mlir

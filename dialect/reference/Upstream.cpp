@@ -130,15 +130,15 @@ LogicalResult reference::evaluate(tensor::DimOp op, Frame &frame) {
   return success();
 }
 
-/// The sizes of a result, of which operands say the dynamic ones.
-static std::vector<int64_t> sizesOf(RankedTensorType type, ValueRange dynamic, Frame &frame) {
-  std::vector<int64_t> shape = type.getShape().vec();
-  for (int64_t &size : shape)
-    if (ShapedType::isDynamic(size)) {
-      size = frame.tensor(dynamic.front()).integers()[0];
+/// Sizes of a result, or numbers of a slice, of which operands say the dynamic ones.
+static std::vector<int64_t> numbersOf(ArrayRef<int64_t> fixed, ValueRange dynamic, Frame &frame) {
+  std::vector<int64_t> numbers = fixed.vec();
+  for (int64_t &number : numbers)
+    if (ShapedType::isDynamic(number)) {
+      number = frame.tensor(dynamic.front()).integers()[0];
       dynamic = dynamic.drop_front();
     }
-  return shape;
+  return numbers;
 }
 
 LogicalResult reference::evaluate(tensor::ExtractOp op, Frame &frame) {
@@ -150,14 +150,14 @@ LogicalResult reference::evaluate(tensor::ExtractOp op, Frame &frame) {
 }
 
 LogicalResult reference::evaluate(tensor::SplatOp op, Frame &frame) {
-  Tensor result = Tensor::zeros(sizesOf(op.getType(), op.getDynamicSizes(), frame));
+  Tensor result = Tensor::zeros(numbersOf(op.getType().getShape(), op.getDynamicSizes(), frame));
   result.reals().assign(result.size(), frame.tensor(op.getInput()).reals()[0]);
   frame.set(op.getResult(), std::move(result));
   return success();
 }
 
 LogicalResult reference::evaluate(tensor::EmptyOp op, Frame &frame) {
-  std::vector<int64_t> shape = sizesOf(op.getType(), op.getDynamicSizes(), frame);
+  std::vector<int64_t> shape = numbersOf(op.getType().getShape(), op.getDynamicSizes(), frame);
   bool real = isa<FloatType>(op.getType().getElementType());
   frame.set(op.getResult(), real ? Tensor::zeros(shape) : Tensor::integerZeros(shape));
   return success();
@@ -195,17 +195,6 @@ LogicalResult reference::evaluate(tensor::ConcatOp op, Frame &frame) {
   }
   frame.set(op.getResult(), std::move(result));
   return success();
-}
-
-/// Numbers of a slice, of which operands say the dynamic ones.
-static SmallVector<int64_t> numbersOf(ArrayRef<int64_t> fixed, ValueRange dynamic, Frame &frame) {
-  SmallVector<int64_t> numbers(fixed);
-  for (int64_t &number : numbers)
-    if (ShapedType::isDynamic(number)) {
-      number = frame.tensor(dynamic.front()).integers()[0];
-      dynamic = dynamic.drop_front();
-    }
-  return numbers;
 }
 
 /// Calls `visit` with each place of a slice, in row-major order, and its place in the tensor that
