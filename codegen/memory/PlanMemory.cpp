@@ -79,6 +79,7 @@ public:
 private:
   LogicalResult collect() {
     Block &block = function.front();
+    takeOutOfLoops();
     llvm::DenseMap<Operation *, int64_t> position;
     for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
@@ -114,6 +115,19 @@ private:
       partOf(alloc.getDynamicSizes()).pieces.push_back(piece);
     }
     return success();
+  }
+
+  /// Buffers of a loop's turn, of a size that all turns have, are the loop's.
+  void takeOutOfLoops() {
+    SmallVector<memref::AllocOp> allocs;
+    function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs)
+      while (auto loop = dyn_cast<scf::ForOp>(alloc->getParentOp())) {
+        if (!llvm::all_of(alloc.getOperands(),
+                          [&](Value size) { return loop.isDefinedOutsideOfLoop(size); }))
+          break;
+        alloc->moveBefore(loop);
+      }
   }
 
   /// What a task keeps for itself is its thread's.

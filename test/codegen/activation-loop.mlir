@@ -28,3 +28,20 @@ func.func @gelu(%x: tensor<?x768xf32>, %b: tensor<1056xf32>) -> tensor<?x1056xf3
   %1 = transformer.activation gelu %0 : tensor<?x1056xf32>
   return %1 : tensor<?x1056xf32>
 }
+
+// So is its gradient. What each row of it reads was written long ago: it is fetched before the tile is
+// multiplied.
+// CHECK-LABEL: @gelu_gradient(
+// CHECK: scf.for {{.*}} -> (vector<6x1x16xf32>) {
+// CHECK: scf.for {{.*}} = %c0 to %c6 step %c1
+// CHECK: transformer.activation_gradient gelu {{.*}} : vector<1x1x16xf32>
+// BUFFERS-LABEL: @gelu_gradient(
+// BUFFERS-SAME: %[[H:[^:]*]]: memref<?x1056xf32>
+// BUFFERS: %[[ROWS:.*]] = memref.expand_shape %[[H]] {{.*}} into memref<?x66x16xf32>
+// BUFFERS-COUNT-6: memref.prefetch %[[ROWS]]
+// BUFFERS: -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+func.func @gelu_gradient(%h: tensor<?x1056xf32>, %dy: tensor<?x768xf32>, %w: tensor<768x1056xf32>) -> tensor<?x1056xf32> {
+  %0 = transformer.linear %dy, %w in_out : tensor<?x768xf32>, tensor<768x1056xf32> -> tensor<?x1056xf32>
+  %1 = transformer.activation_gradient gelu %h, %0 : tensor<?x1056xf32>
+  return %1 : tensor<?x1056xf32>
+}

@@ -5,7 +5,7 @@ func.func @in_a_loop(%n: index, %y: memref<?xf32>) {
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
     // expected-error @below {{inside a loop cannot be given a place in the arena}}
-    %a = memref.alloc(%n) : memref<?xf32>
+    %a = memref.alloc(%i) : memref<?xf32>
     memref.copy %a, %y : memref<?xf32> to memref<?xf32>
   }
   return

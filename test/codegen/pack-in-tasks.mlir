@@ -57,12 +57,14 @@ func.func @merged(%a: tensor<512x128xf32>, %b: tensor<512x64xf32>, %x: tensor<?x
   return %0 : tensor<?x192xf32>
 }
 
-// A panel that does not stay in the cache while rows pass is packed before: whole.
+// A panel that does not stay in the cache while rows pass is packed before, whole, where its weight
+// is not one that could be in parts (split-sums.mlir).
 // CHECK-LABEL: @long(
-// CHECK: transformer_cpu.pack_weight out_in ins(%arg0) {{.*}} -> tensor<2x50000x16xf32>
+// CHECK: transformer_cpu.pack_weight out_in ins(%arg0, %arg1) {{.*}} -> tensor<2x50000x16xf32>
 // CHECK: scf.forall
-func.func @long(%w: tensor<32x50000xf32>, %x: tensor<?x50000xf32>) -> tensor<?x32xf32> {
-  %0 = transformer.linear %x, %w out_in : tensor<?x50000xf32>, tensor<32x50000xf32> -> tensor<?x32xf32>
+func.func @long(%v: tensor<16x50000xf32>, %w: tensor<16x50000xf32>, %x: tensor<?x50000xf32>) -> tensor<?x32xf32> {
+  %both = tensor.concat dim(0) %v, %w : (tensor<16x50000xf32>, tensor<16x50000xf32>) -> tensor<32x50000xf32>
+  %0 = transformer.linear %x, %both out_in : tensor<?x50000xf32>, tensor<32x50000xf32> -> tensor<?x32xf32>
   return %0 : tensor<?x32xf32>
 }
 

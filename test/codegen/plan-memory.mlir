@@ -148,3 +148,25 @@ func.func @small_in_large(%x: memref<32xf32>, %y: memref<16xf32>, %z: memref<?x1
   memref.copy %d, %z : memref<?x16xf32> to memref<?x16xf32>
   return
 }
+
+// All turns of a loop have one place, which is taken as long as the loop runs.
+// CHECK-LABEL: func.func @of_a_turn(
+// CHECK-SAME: %[[ARENA:[^:]*]]: memref<?xi8>)
+// CHECK-DAG: memref.view %[[ARENA]][%c0][] : memref<?xi8> to memref<16xf32>
+// CHECK-DAG: memref.view %[[ARENA]][%c64][] : memref<?xi8> to memref<16xf32>
+// CHECK: scf.for
+// CHECK-NOT: memref.alloc
+// CHECK-LABEL: @of_a_turn.arena_bytes(
+// CHECK: return %c128
+func.func @of_a_turn(%x: memref<16xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = memref.alloc() : memref<16xf32>
+  memref.copy %x, %a : memref<16xf32> to memref<16xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %b = memref.alloc() : memref<16xf32>
+    memref.copy %a, %b : memref<16xf32> to memref<16xf32>
+    memref.copy %b, %x : memref<16xf32> to memref<16xf32>
+  }
+  return
+}

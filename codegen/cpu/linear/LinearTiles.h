@@ -23,6 +23,10 @@ int64_t stepsOf(linalg::GenericOp contraction);
 Value rowsOf(linalg::GenericOp contraction);
 Value panelsOf(linalg::GenericOp contraction);
 
+/// A panel of at most so many bytes, and the one fetched meanwhile, leave half of the second-level
+/// cache to the rows.
+inline int64_t mostPanelBytes(cpu::TargetAttr target) { return target.getL2Bytes() / 4; }
+
 /// Whether a part of the panels can be made by itself.
 bool canPackInTasks(cpu::PackWeightOp pack);
 /// Lets each task of `tasks`, which have `panels` panels, or fewer at the end, make its own.

@@ -4,6 +4,7 @@
 #include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/LinearFormat.h"
 #include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/SplitSums.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -395,7 +396,8 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
           product.emitOpError("multiplies bfloat16, for which the target has no instruction");
           return signalPassFailure();
         }
-        Packer(rewriter, product, *operands, *format, target).run();
+        for (linalg::MatmulOp part : splitSum(rewriter, product, *operands, *format, target))
+          Packer(rewriter, part, *linearOperands(part), *format, target).run();
       } else if (isWeightGradient(product)) {
         convertWeightGradient(rewriter, product, target);
       }

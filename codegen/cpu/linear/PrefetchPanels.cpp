@@ -6,6 +6,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
@@ -195,6 +196,64 @@ void fetchNextPanels(scf::ForOp loop, cpu::TargetAttr target) {
   }
 }
 
+/// `value`, made again in front of the builder's place; null where it needs more than what is
+/// there.
+Value remake(ImplicitLocOpBuilder &b, Value value, IRMapping &map) {
+  if (Value known = map.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp(), *place = &*b.getInsertionPoint();
+  Block *block = value.getParentBlock();
+  Operation *there = block->findAncestorOpInBlock(*place);
+  if (there && (!op || (op->isBeforeInBlock(there) && op != there)))
+    return value;
+  if (!op || !isMemoryEffectFree(op) || op->getNumRegions())
+    return {};
+  for (Value operand : op->getOperands())
+    if (!remake(b, operand, map))
+      return {};
+  b.clone(*op, map);
+  return map.lookup(value);
+}
+
+/// What the epilogue reads of rows as wide as the result (a residual, what an activation's gradient
+/// depends on) comes from other caches or from memory, a line a row: it is fetched while the tile
+/// is multiplied.
+void fetchForEpilogue(scf::ForOp loop) {
+  scf::ForOp all = throughK(loop);
+  auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
+  if (!rows || rowsOf(loop) < kFewestRows)
+    return;
+  ImplicitLocOpBuilder b(loop.getLoc(), all);
+  auto fetch = [&](vector::TransferReadOp read, IRMapping map) {
+    auto type = dyn_cast<MemRefType>(read.getBase().getType());
+    if (!type || type.getRank() != 3 || !rows.isDefinedOutsideOfLoop(read.getBase()))
+      return;
+    SmallVector<Value> at;
+    for (Value index : read.getIndices()) {
+      at.push_back(remake(b, index, map));
+      if (!at.back())
+        return;
+    }
+    fetchLine(b, read, at);
+  };
+  for (Operation *op = all->getNextNode(); op; op = op->getNextNode()) {
+    if (auto read = dyn_cast<vector::TransferReadOp>(op)) {
+      fetch(read, {});
+      continue;
+    }
+    auto inLoop = dyn_cast<scf::ForOp>(op);
+    std::optional<APInt> turns = inLoop ? inLoop.getStaticTripCount() : std::nullopt;
+    if (!turns || turns->ugt(rowsOf(loop)))
+      continue;
+    for (auto read : inLoop.getBody()->getOps<vector::TransferReadOp>())
+      for (uint64_t turn = 0; turn < turns->getZExtValue(); ++turn) {
+        IRMapping map;
+        map.map(inLoop.getInductionVar(), arith::ConstantIndexOp::create(b, turn).getResult());
+        fetch(read, map);
+      }
+  }
+}
+
 void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
   vector::TransferReadOp read = panelRead(loop);
@@ -221,8 +280,10 @@ struct PrefetchPanelsPass : mlir::transformer::impl::PrefetchPanelsBase<Prefetch
     if (!target)
       return signalPassFailure();
     getOperation().walk([&](scf::ForOp loop) {
-      if (isPart(loop, LinearPart::Loop))
-        fetchPanels(loop, target);
+      if (!isPart(loop, LinearPart::Loop))
+        return;
+      fetchPanels(loop, target);
+      fetchForEpilogue(loop);
     });
   }
 };

@@ -2,6 +2,7 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/kernels/Work.h"
+#include "dialect/GradientOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -154,7 +155,7 @@ private:
   /// cache while rows pass.
   cpu::PackWeightOp packForTasks(linalg::GenericOp contraction, linalg::GenericOp epilogue) const {
     auto pack = panelsOf(contraction).getDefiningOp<cpu::PackWeightOp>();
-    if (!pack || panelBytes(contraction) > target.getL2Bytes() / 4 || !canPackInTasks(pack))
+    if (!pack || panelBytes(contraction) > mostPanelBytes(target) || !canPackInTasks(pack))
       return {};
     bool isAlone = llvm::all_of(
         pack->getUsers(), [&](Operation *user) { return user == contraction || user == epilogue; });
@@ -223,7 +224,7 @@ private:
   int64_t blockOfK(linalg::GenericOp contraction) const {
     const LinearFormat &format = formatOf(contraction);
     int64_t k = format.products() * stepsOf(contraction), bytes = panelBytes(contraction);
-    if (bytes <= target.getL2Bytes() / 4)
+    if (bytes <= mostPanelBytes(target))
       return k;
     int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.getL2Bytes() / 10));
     return llvm::alignTo(share, format.sumSteps() * format.products());
@@ -345,12 +346,13 @@ private:
     return success();
   }
 
-  /// Activations are long code: one row and panel of a tile after the other, from sums that are in
-  /// memory then, instead of a copy for each.
+  /// Activations and their gradients are long code: one row and panel of a tile after the other,
+  /// from sums that are in memory then, instead of a copy for each.
   LogicalResult loopOverActivations(func::FuncOp function) {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp epilogue : epilogues(function)) {
-      if (epilogue.getBody()->getOps<ActivationOp>().empty())
+      if (llvm::none_of(*epilogue.getBody(),
+                        [](Operation &op) { return isa<ActivationOp, ActivationGradientOp>(op); }))
         continue;
       scf::SCFTilingOptions options;
       options.setTileSizes(sizes(rewriter, {1, 1, 0}));
