@@ -1,6 +1,7 @@
 //===- LowerLaunches.cpp - launches to calls of the runtime's tr_launch ---===//
 #include "codegen/gpu/EmitPtx.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/module/Description.h"
 #include "codegen/module/Descriptor.h"
 #include "codegen/module/HostCalls.h"
@@ -49,7 +50,7 @@ LogicalResult checkMemory(func::FuncOp function) {
       return interrupt(op, "reads the device's memory on the host");
     if (isa<memref::StoreOp, memref::CopyOp>(op))
       return interrupt(op, "writes the device's memory on the host");
-    if (isa<mlir::gpu::LaunchFuncOp, func::CallOp>(op))
+    if (isa<mlir::gpu::LaunchFuncOp, func::CallOp, simt::TensorMapOp>(op))
       for (Value operand : op->getOperands())
         if (isa<MemRefType>(operand.getType()) &&
             rootOf(operand).getDefiningOp<memref::GetGlobalOp>())
@@ -120,6 +121,7 @@ private:
   }
 
   LogicalResult lower(func::FuncOp function) {
+    function.walk([&](simt::MultiprocessorsOp op) { lower(op); });
     SmallVector<mlir::gpu::LaunchFuncOp> launches;
     function.walk([&](mlir::gpu::LaunchFuncOp launch) { launches.push_back(launch); });
     if (launches.empty())
@@ -148,12 +150,49 @@ private:
     for (auto [launch, of] : llvm::zip_equal(launches, numbers)) {
       b.setInsertionPoint(launch);
       b.setLoc(launch.getLoc());
-      for (auto [i, number] : llvm::enumerate(of))
-        LLVM::StoreOp::create(b, number, place(list, values, i));
+      SmallVector<int64_t> maps; // whose places have other memory for this launch
+      for (auto [i, number] : llvm::enumerate(of)) {
+        auto map = number.getDefiningOp<simt::TensorMapOp>();
+        LLVM::StoreOp::create(b, map ? bytesOf(map) : number,
+                              map ? place(table, arguments, i) : place(list, values, i));
+        if (map)
+          maps.push_back(i);
+      }
       emitCall(launch, grid, sizes, arguments);
+      for (int64_t i : maps)
+        LLVM::StoreOp::create(b, place(list, values, i), place(table, arguments, i));
       launch.erase();
     }
+    function.walk([](simt::TensorMapOp map) { map.erase(); });
     return success();
+  }
+
+  /// The runtime has them for as long as the function runs.
+  Value bytesOf(simt::TensorMapOp op) {
+    SmallVector<Value> fields;
+    if (failed(flatten(op.getMatrix(), fields)))
+      llvm_unreachable("a buffer has a descriptor");
+    auto [base, offset, rows, columns, stride] =
+        std::tuple(fields[1], fields[2], fields[3], fields[4], fields[5]);
+    Type element = op.getMatrix().getType().getElementType();
+    Value first = LLVM::GEPOp::create(b, pointer, element, base, ArrayRef<LLVM::GEPArg>{offset});
+    Type i64 = b.getI64Type();
+    declareHostFunction(module, "tr_tensor_map", {pointer, i64, i64, i64, i64}, pointer);
+    Value box = constant(static_cast<int64_t>(op.getRows()));
+    return func::CallOp::create(b, "tr_tensor_map", pointer,
+                                ValueRange{first, rows, columns, stride, box})
+        .getResult(0);
+  }
+
+  void lower(simt::MultiprocessorsOp op) {
+    b.setInsertionPoint(op);
+    b.setLoc(op.getLoc());
+    declareHostFunction(module, "tr_multiprocessors", {}, b.getI64Type());
+    Value count =
+        func::CallOp::create(b, "tr_multiprocessors", b.getI64Type(), ValueRange()).getResult(0);
+    Value index = arith::IndexCastOp::create(b, b.getIndexType(), count);
+    op.replaceAllUsesWith(index);
+    op.erase();
   }
 
   void emitCall(mlir::gpu::LaunchFuncOp launch, Type grid, Value sizes, Value arguments) {

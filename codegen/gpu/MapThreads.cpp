@@ -1,5 +1,6 @@
 //===- MapThreads.cpp - parallel loops to launches ------------------------===//
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -112,6 +113,14 @@ private:
         replaceAllUsesInRegionWith(value, b.clone(*global)->getResult(0), launch.getBody());
   }
 
+  /// What tells of a matrix the host makes: it is a parameter of the kernel.
+  static void hoistTensorMaps(mlir::gpu::LaunchOp launch) {
+    SmallVector<simt::TensorMapOp> maps;
+    launch.walk([&](simt::TensorMapOp map) { maps.push_back(map); });
+    for (simt::TensorMapOp map : maps)
+      map->moveBefore(launch);
+  }
+
   void launch(scf::ParallelOp loop, const std::string &name) {
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
     auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
@@ -154,6 +163,7 @@ private:
     for (Operation &op : loop.getBody()->without_terminator())
       b.clone(op, map);
     loop.erase();
+    hoistTensorMaps(launch);
     takeConstants(launch);
     shared.place(launch);
   }

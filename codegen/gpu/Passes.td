@@ -71,7 +71,8 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::transformer::simt::GpuDialect"];
 }
 
 def ScalarsToThreads : Pass<"transformer-gpu-scalars-to-threads", "::mlir::ModuleOp"> {
@@ -147,6 +148,24 @@ def AlignSharedMemory : Pass<"transformer-gpu-align-shared-memory", "::mlir::gpu
     llvm.mlir.global external @memory() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
     // becomes
     llvm.mlir.global external @memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def TensorMapParameters
+    : Pass<"transformer-gpu-tensor-map-parameters", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "What tells of a matrix is a parameter of a kernel itself";
+  let description = [{
+    Instructions that copy boxes read the 128 bytes of a `transformer_gpu.tensor_map` where the
+    launch has put them. Of a kernel on NVVM each pointer that such an instruction takes becomes a
+    parameter by value, at a multiple of 64 bytes, that nobody writes.
+
+    ```mlir
+    llvm.func @kernel(%map: !llvm.ptr) attributes {gpu.kernel}
+    // becomes
+    llvm.func @kernel(%map: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>,
+                                       nvvm.grid_constant}) attributes {gpu.kernel}
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

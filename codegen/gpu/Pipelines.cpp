@@ -51,6 +51,7 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   module.addPass(createArithToLLVMConversionPass());
   module.addPass(createReconcileUnrealizedCastsPass());
   module.addPass(createAlignSharedMemory());
+  module.addPass(createTensorMapParameters());
   addBlockCleanUp(module);
 }
 

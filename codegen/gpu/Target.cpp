@@ -24,7 +24,10 @@ constexpr GpuTarget targets[] = {
      .sharedMemoryBytes = 227 * 1024,
      .tensorPartThreads = 128,
      .tensorProduct = {128, 256, 64, 4, 64, 256},
-     .tensorProductOfFew = {16, 64, 128, 4, 16, 64}},
+     .tensorProductOfFew = {16, 64, 128, 4, 16, 64},
+     .producerThreads = 128,
+     .producerRegisters = 40,
+     .consumerRegisters = 232},
 };
 
 struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTargetPass> {

@@ -52,6 +52,10 @@ struct GpuTarget {
   /// Tiles of rows, at most, whose blocks follow each other before those of the next columns: what
   /// is on the multiprocessors at once reads about as much of either operand.
   int64_t tensorProductGroup = 16;
+  /// Of a block of many rows, further threads that copy boxes of matrices for the others, and the
+  /// registers that each of either has then: no more than the block is launched with. 0: whoever
+  /// multiplies copies.
+  int64_t producerThreads = 0, producerRegisters = 0, consumerRegisters = 0;
 };
 
 /// Null: no such architecture.

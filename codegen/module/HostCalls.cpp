@@ -7,11 +7,13 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::declareHostFunction(ModuleOp module, StringRef name, TypeRange arguments) {
+void mlir::transformer::declareHostFunction(ModuleOp module, StringRef name, TypeRange arguments,
+                                            TypeRange results) {
   if (module.lookupSymbol<func::FuncOp>(name))
     return;
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
-  func::FuncOp::create(b, module.getLoc(), name, b.getFunctionType(arguments, {})).setPrivate();
+  func::FuncOp::create(b, module.getLoc(), name, b.getFunctionType(arguments, results))
+      .setPrivate();
 }
 
 Value mlir::transformer::stackSlot(ImplicitLocOpBuilder &b, func::FuncOp function, Type type) {

@@ -8,8 +8,9 @@
 
 namespace mlir::transformer {
 
-/// Declares a function of runtime/abi/ModuleAbi.h without results, once.
-void declareHostFunction(ModuleOp module, StringRef name, TypeRange arguments);
+/// Declares a function of runtime/abi/ModuleAbi.h, once.
+void declareHostFunction(ModuleOp module, StringRef name, TypeRange arguments,
+                         TypeRange results = {});
 
 /// Memory of the function's frame, outside of loops around the builder's place; it stands before
 /// all that is in the function now.

@@ -36,8 +36,8 @@ std::shared_ptr<Device> Device::open(const DeviceModule &module) {
 }
 
 Device::Device(const CudaDriver &driver, const DeviceModule &module)
-    : driver(driver), module(module), card(findGpu(driver)), waitsForEach(isBlocking()),
-      makesGraphs(driver.hasGraphs() && !waitsForEach) {
+    : driver(driver), module(module), card(findGpu(driver)), maps(driver),
+      waitsForEach(isBlocking()), makesGraphs(driver.hasGraphs() && !waitsForEach) {
   if (std::string problem = whyNotOn(card, module.arch); !problem.empty())
     throw Error(problem);
   driver.check(driver.cuDevicePrimaryCtxRetain(&context, card.device), "cuDevicePrimaryCtxRetain");

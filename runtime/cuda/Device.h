@@ -11,6 +11,7 @@
 #include "runtime/abi/ModuleAbi.h"
 #include "runtime/cuda/KernelTimes.h"
 #include "runtime/cuda/LaunchGraph.h"
+#include "runtime/cuda/MatrixMaps.h"
 
 #include <map>
 #include <memory>
@@ -100,6 +101,9 @@ public:
   void launch(int64_t kernel, const tr_grid &grid, void *const *arguments, const tr_work *work,
               const int64_t *amounts);
 
+  /// tr_tensor_map during a call.
+  const void *tensorMap(const MatrixBoxes &boxes);
+
   /// How many calls were launched as a graph.
   int64_t graphLaunches() const { return launchedGraphs; }
 
@@ -140,6 +144,7 @@ private:
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUmodule loaded = nullptr;
+  MatrixMaps maps;
   std::vector<Kernel> kernels;
   Pinned uploads[2], downloads;
   size_t current = 0, used = 0; // of the uploads' memory

@@ -31,6 +31,7 @@ void Device::call(const tr_function &function, const void *const *slots, const t
     times->begin();
   problem.clear();
   collected.clear();
+  maps.trim();
   repeated = again && makesGraphs && !profiled ? &functions[&function] : nullptr;
   calling = this;
   function.call(slots, io, arena);
@@ -170,6 +171,16 @@ void Device::launch(int64_t kernel, const tr_grid &grid, void *const *arguments,
   }
 }
 
+const void *Device::tensorMap(const MatrixBoxes &boxes) {
+  if (problem.empty())
+    try {
+      return maps.find(boxes);
+    } catch (const std::exception &error) {
+      problem = error.what();
+    }
+  return nullptr; // nothing is launched any more
+}
+
 } // namespace transformer::runtime
 
 extern "C" void tr_launch(int64_t kernel, const tr_grid *grid, void *const *arguments,
@@ -177,4 +188,15 @@ extern "C" void tr_launch(int64_t kernel, const tr_grid *grid, void *const *argu
   using namespace transformer::runtime;
   if (calling)
     calling->launch(kernel, *grid, arguments, work, amounts);
+}
+
+extern "C" const void *tr_tensor_map(const void *matrix, int64_t rows, int64_t columns,
+                                     int64_t row_stride, int64_t box_rows) {
+  using namespace transformer::runtime;
+  return calling ? calling->tensorMap({matrix, rows, columns, row_stride, box_rows}) : nullptr;
+}
+
+extern "C" int64_t tr_multiprocessors() {
+  using namespace transformer::runtime;
+  return calling ? calling->gpu().multiprocessors : 1;
 }

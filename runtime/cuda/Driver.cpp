@@ -25,6 +25,7 @@ CudaDriver load() {
 #define FUNCTION(name, symbol, parameters)                                                         \
   driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(handle, symbol));
   TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)
 #undef FUNCTION
   return driver;
 }
@@ -94,6 +95,9 @@ Gpu findGpu(const CudaDriver &driver) {
       driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu.device),
       "cuDeviceGetAttribute");
   gpu.capability = 10 * major + minor;
+  driver.check(driver.cuDeviceGetAttribute(&gpu.multiprocessors,
+                                           CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu.device),
+               "cuDeviceGetAttribute");
   return gpu;
 }
 

@@ -37,10 +37,14 @@ struct CudaKernelNode {
 // Numbers of cuda.h.
 constexpr CUresult CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2, CUDA_ERROR_NO_DEVICE = 100,
                    CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
-constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+constexpr int CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+              CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
               CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 constexpr int CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
+constexpr int CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9, CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+              CU_TENSOR_MAP_SWIZZLE_128B = 3, CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
+              CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
 
 /// FUNCTION(name, symbol, parameters)
@@ -106,11 +110,19 @@ constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
   FUNCTION(cuGraphLaunch, "cuGraphLaunch", (CUgraphExec executable, CUstream stream))              \
   FUNCTION(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec executable))
 
+/// Of CUDA 12 and later, for GPUs that copy boxes of tensors; null where it is not there.
+#define TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)                                                \
+  FUNCTION(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                       \
+           (void *map, int type, unsigned rank, void *memory, const uint64_t *sizes,               \
+            const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,   \
+            int swizzle, int promotion, int fill))
+
 /// The driver's functions. Tests put others there.
 struct CudaDriver {
 #define FUNCTION(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 
   /// Whether it has the functions for graphs.
@@ -131,6 +143,7 @@ struct Gpu {
   CUdevice device = 0;
   std::string name;
   int capability = 0; // 80: of sm_80
+  int multiprocessors = 0;
 };
 
 /// The first one that CUDA_VISIBLE_DEVICES leaves. Throws Error when there is none.

@@ -138,8 +138,9 @@ def why_not_decoded_by_graphs(commands: Commands) -> str | None:
 def why_not_trained_by_graphs(commands: Commands) -> str | None:
     """Other batches each step: what changes is written into the nodes."""
     data, weights, graphs = commands.folder / "steps.safetensors", [], []
-    ids = np.random.default_rng(1).integers(3, 30, (7, 2, 6))
-    save_file({"input_ids": ids, "labels": ids}, data)
+    ids = np.random.default_rng(1).integers(3, 29, (7, 4, 8))
+    mask = np.arange(8) < np.array([[8, 8, 8, 8 - step] for step in range(7)])[..., None]  # more than few rows
+    save_file({"input_ids": ids, "attention_mask": mask.astype(ids.dtype), "labels": np.where(mask, ids, -100)}, data)
     for i, environment in enumerate(({}, ALONE)):
         saved = commands.folder / f"saved-{i}"
         done = commands.call(commands.program, "train", "--data", data, "--save", saved, EMULATED_STATISTICS="1", **environment)
@@ -150,7 +151,7 @@ def why_not_trained_by_graphs(commands: Commands) -> str | None:
     return None if graphs[0] >= 4 and graphs[1] == 0 else f"{graphs[0]} launches of graphs, {graphs[1]} of single launches"
 
 
-def check(compiler: Path, report: Report, emulated: bool) -> None:
+def check(compiler: Path, report: Report, emulated: bool, mixed: bool) -> None:
     checks = [
         ("embed", "bert-model", why_not_embedded, ()),
         ("classify", "bert-sequence-classification", why_not_classified, ()),
@@ -159,6 +160,9 @@ def check(compiler: Path, report: Report, emulated: bool) -> None:
     if emulated:  # who counts graphs
         checks.append(("graphs of decoding", "gpt2-lm", why_not_decoded_by_graphs, ()))
         checks.append(("graphs of training", "gpt2-lm", why_not_trained_by_graphs, ("--mode", "train")))
+    if mixed:
+        options = ("--mode", "train", "--mixed-precision", "bf16")
+        checks = [("graphs of mixed training", "llama-lm", why_not_trained_by_graphs, options)]
     for name, case, why_not, options in checks:
         with tempfile.TemporaryDirectory() as scratch:
             try:
@@ -172,11 +176,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("--on-gpu", action="store_true", help="the driver is NVIDIA's")
+    parser.add_argument("--mixed", action="store_true", help="only steps in mixed precision, as graphs")
     options = parser.parse_args()
     if "cuda" not in TARGET:
         parser.error('TRANSFORMER_TEST_TARGET must be "--target cuda --arch ..."')
     report = Report()
-    check(options.compile.resolve(), report, not options.on_gpu)
+    check(options.compile.resolve(), report, not options.on_gpu, options.mixed)
     return report.finish()
 
 

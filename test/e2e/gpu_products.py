@@ -30,6 +30,15 @@ ROWS = 150
 TALL = (("t", 16, 264, "out_in"),)
 TALL_ROWS = 2400
 PARTS = ((0, 1), (40, 2), (3, 15), (0, 16), (100, 16), (5, 17), (20, 128), (7, 129))  # from, how many
+# Pairs of the same numbers, a sum each that boxes of 16 bytes' multiples do not divide and the same with zeros behind
+# it, which they do: more steps than stages, tiles for several turns of a few multiprocessors.
+BOTH = (
+    ("oddrows", 388, 264, "out_in"),
+    ("evenrows", 392, 264, "out_in"),
+    ("oddcolumns", 388, 264, "in_out"),
+    ("evencolumns", 392, 264, "in_out"),
+)
+BOTH_ROWS = 300
 FORMS = ("f32", *quantize.FORMATS, "int8/int8", quantize.BF16_ROWS)
 
 
@@ -69,6 +78,22 @@ def why_tall_not_exact(compiler: Path, folder: Path, form: str) -> str | None:
     return why_not_exact(model, model.run(program, model.plain, slice(None)), form)
 
 
+def why_not_both_ways(compiler: Path, folder: Path, form: str) -> str | None:
+    """What is copied by boxes gives the bits of what all threads copy."""
+    folder.mkdir()
+    model, program = Model(folder, BOTH, BOTH_ROWS), folder / "program"
+    for kind in ("rows", "columns"):
+        for held, odd, even in ((model.weights, f"odd{kind}", f"even{kind}"), (model.x, f"xodd{kind}", f"xeven{kind}")):
+            held[even] = np.pad(held[odd], ((0, 0), (0, 4)))
+    compile_program(compiler, model.source, program, *quantize.options(form))
+    found = model.run(program, model.save("padded.safetensors", model.weights), slice(None))
+    if reason := why_not_exact(model, found, form):
+        return reason
+    return differing(
+        {name: found[name.replace("even", "odd")] for name in found}, {name: y for name, y in found.items() if "even" in name}
+    )
+
+
 def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) -> None:
     model = Model(folder, LAYERS, ROWS)
     programs = {}
@@ -79,6 +104,7 @@ def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) ->
         report.add(f"products/{form}: against float64", why_not_exact(model, whole, form))
         report.add(f"products/{form}: a row's bits", check_rows(model, programs[form], whole))
         if form == quantize.BF16_ROWS:
+            report.add(f"products/{form}: both ways", why_not_both_ways(compiler, folder / "both", form))
             report.add(f"products/{form}: many rows", why_tall_not_exact(compiler, folder / "tall", form))
         if form == "bf16" and "f32" in programs:
             rounded = model.save("rounded.safetensors", model.rounded(form))

@@ -3,6 +3,7 @@
 #define CODEGEN_GPU_DIALECT_GPUDIALECT_H
 
 #include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include "codegen/gpu/dialect/GpuDialect.h.inc"
 

@@ -4,15 +4,18 @@
 #define CODEGEN_GPU_DIALECT_GPUOPS_TD
 
 include "codegen/kernels/KernelBase.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Gpu_Dialect : Dialect {
   let name = "transformer_gpu";
   let cppNamespace = "::mlir::transformer::simt";
-  let dependentDialects = ["::mlir::transformer::kernel::KernelDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::transformer::kernel::KernelDialect"];
   let summary = "matrix products as a GPU computes them";
   let description = [{
-    A product with all that is made of its numbers before they go to memory.
+    A product with all that is made of its numbers before they go to memory, and what kernels
+    of blocks are told by the host.
   }];
 }
 
@@ -65,6 +68,32 @@ def Gpu_YieldOp : Op<Gpu_Dialect, "yield", [Pure, Terminator, HasParent<"Product
   let summary = "what a region of transformer_gpu.product gives";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Gpu_TensorMapOp : Op<Gpu_Dialect, "tensor_map"> {
+  let summary = "what tells a GPU of a matrix whose boxes it copies";
+  let description = [{
+    128 bytes that a kernel has as a parameter. A box has 64 columns, `rows` rows, and zeros outside
+    of the matrix; its pieces of 16 bytes are in the order of the 128-byte swizzle. The matrix begins
+    at a multiple of 16 bytes, and so do its rows. It stands in the kernel, so that the matrix is
+    read there; `transformer-gpu-map-threads` puts it before the launch, and the host makes it.
+
+    ```mlir
+    %map = transformer_gpu.tensor_map %x, 128 : memref<?x768xbf16>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[BF16], [2]>, "", [MemRead]>:$matrix, I64Attr:$rows);
+  let results = (outs LLVM_PointerInAddressSpace<0>:$map);
+  let assemblyFormat = "$matrix `,` $rows attr-dict `:` type($matrix)";
+}
+
+def Gpu_MultiprocessorsOp : Op<Gpu_Dialect, "multiprocessors", [Pure]> {
+  let summary = "how many multiprocessors the GPU has";
+  let description = [{
+    Of the host's code: as many blocks run at once, where a block takes all of a multiprocessor.
+  }];
+  let results = (outs Index:$count);
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // CODEGEN_GPU_DIALECT_GPUOPS_TD

@@ -98,11 +98,8 @@ class ProductKernel {
 public:
   ProductKernel(Loops &b, const Product &product, const ProductTile &tile)
       : b(b), product(product), tile(tile), bf16(product.isBf16()),
-        rows(sizeOf(b, product.result, 0)), columns(sizeOf(b, product.result, 1)) {
-    depth = product.left.sizeOf(b, product.depth);
-    if (!depth)
-      depth = product.right.sizeOf(b, product.depth);
-  }
+        rows(sizeOf(b, product.result, 0)), columns(sizeOf(b, product.result, 1)),
+        depth(depthOf(b, product)) {}
 
   void emit(Finish finish) {
     auto tiles = [&](Value count, int64_t size) { return b.div(b.add(count, size - 1), size); };
@@ -110,7 +107,8 @@ public:
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
     blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
       Value steps = hidden(b, tiles(depth, tile.depth));
-      auto [row, column] = isLarge() ? inGroups(at, sizes) : std::pair(at[0], at[1]);
+      auto [row, column] = isLarge() ? tileInGroups(b, b.add(b.mul(at[0], sizes[1]), at[1]), sizes)
+                                     : std::pair(at[0], at[1]);
       firstRow = b.mul(row, tile.rows);
       firstColumn = b.mul(column, tile.columns);
       ProductTileOperand left(b, product.left, tile, tile.rows, layout());
@@ -177,21 +175,6 @@ private:
     return bf16 && tile.rows > b.target->tensorProductOfFew.rows && getConstantIntValue(columns);
   }
 
-  /// The tile's row and column: down the rows of a group first.
-  std::pair<Value, Value> inGroups(ValueRange at, ValueRange counts) {
-    int64_t size = b.target->tensorProductGroup;
-    Value number = b.add(b.mul(at[0], counts[1]), at[1]), ofGroup = b.mul(counts[1], size);
-    Value first = b.mul(b.div(number, ofGroup), size);
-    // Of 32 bits: a division of 64 by what is not known is a subroutine.
-    auto word = [&](Value x) -> Value { return arith::IndexCastOp::create(b, b.getI32Type(), x); };
-    auto index = [&](Value x) -> Value {
-      return arith::IndexCastOp::create(b, b.getIndexType(), x);
-    };
-    Value inGroup = word(b.rem(number, ofGroup));
-    Value rowsOfGroup = word(b.min(b.sub(counts[0], first), b.index(size)));
-    return {b.add(first, index(b.rem(inGroup, rowsOfGroup))), index(b.div(inGroup, rowsOfGroup))};
-  }
-
   /// Of a line: rows that are written at once begin in different banks.
   int64_t lengthOfSums() const { return tile.columns + 8; }
   int64_t bytesOfSums() const { return tile.rows * lengthOfSums() * int64_t(sizeof(float)); }
@@ -219,6 +202,22 @@ private:
 
 } // namespace
 
+Value transformer::simt::depthOf(Loops &b, const Product &product) {
+  Value depth = product.left.sizeOf(b, product.depth);
+  return depth ? depth : product.right.sizeOf(b, product.depth);
+}
+
+std::pair<Value, Value> transformer::simt::tileInGroups(Loops &b, Value number, ValueRange counts) {
+  int64_t size = b.target->tensorProductGroup;
+  Value ofGroup = b.mul(counts[1], size), first = b.mul(b.div(number, ofGroup), size);
+  // Of 32 bits: a division of 64 by what is not known is a subroutine.
+  auto word = [&](Value x) -> Value { return arith::IndexCastOp::create(b, b.getI32Type(), x); };
+  auto index = [&](Value x) -> Value { return arith::IndexCastOp::create(b, b.getIndexType(), x); };
+  Value inGroup = word(b.rem(number, ofGroup));
+  Value rowsOfGroup = word(b.min(b.sub(counts[0], first), b.index(size)));
+  return {b.add(first, index(b.rem(inGroup, rowsOfGroup))), index(b.div(inGroup, rowsOfGroup))};
+}
+
 void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Finish finish) {
   const GpuTarget &target = *b.target;
   bool bf16 = product.isBf16(), packed = product.left.isPacked() || product.right.isPacked();
@@ -226,7 +225,11 @@ void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Fini
   const ProductTile &few = bf16     ? target.tensorProductOfFew
                            : packed ? target.packedProductOfFew
                                     : target.productOfFew;
-  auto emit = [&](const ProductTile &tile) { ProductKernel(b, product, tile).emit(finish); };
+  auto emit = [&](const ProductTile &tile) {
+    if (&tile == &many && isStreamed(b, product))
+      return emitProductStream(b, product, tile, finish);
+    ProductKernel(b, product, tile).emit(finish);
+  };
   int64_t rows = cast<MemRefType>(product.result.getType()).getDimSize(0);
   if (!ShapedType::isDynamic(rows))
     return emit(rows <= few.rows ? few : many);

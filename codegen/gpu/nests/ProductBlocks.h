@@ -14,6 +14,18 @@ using Finish = function_ref<void(ValueRange sums, ValueRange at)>;
 /// depth from its start, whichever tile it is in.
 void emitProductBlocks(Loops &b, const Product &product, Finish finish);
 
+/// Whether both operands are copied by boxes, by threads that do nothing else. This is decided by
+/// the target and by types alone.
+bool isStreamed(Loops &b, const Product &product);
+/// The kernel for that, of many rows. The order of each sum is that of all products.
+void emitProductStream(Loops &b, const Product &product, const ProductTile &tile, Finish finish);
+
+/// The size of the product's loop.
+Value depthOf(Loops &b, const Product &product);
+/// The row and column of the `number`-th tile of as many as `counts` says: down the rows of a group
+/// first.
+std::pair<Value, Value> tileInGroups(Loops &b, Value number, ValueRange counts);
+
 /// How a block's threads multiply what is in shared memory.
 class TileProduct {
 public:

@@ -114,6 +114,8 @@ bool ProductOperand::isBf16() const {
   return stored && cast<MemRefType>(stored->get().getType()).getElementType().isBF16();
 }
 
+bool ProductOperand::hasBoxes() const { return isBf16() && alignedNumbers(buffer(), 8) == 8; }
+
 bool ProductOperand::isAlongDepth() const {
   OpOperand *input = stored ? stored : packed ? packed : inputs.front();
   AffineMap map = op.getMatchingIndexingMap(input);

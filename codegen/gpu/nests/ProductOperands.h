@@ -34,6 +34,9 @@ public:
   /// What is in memory is the factor, or a bf16 of the same value.
   bool isInMemory() const { return stored; }
   bool isBf16() const;
+  /// Whether the instructions that copy boxes take it: bf16 whose lines begin at multiples of 16
+  /// bytes.
+  bool hasBoxes() const;
   /// Whether neighbours in memory are neighbours in the sum.
   bool isAlongDepth() const;
   /// Of a number in memory.

@@ -1,6 +1,7 @@
 //===- ProductTiles.cpp - a product's operands in shared memory -----------===//
 #include "codegen/gpu/nests/ProductTiles.h"
 #include "codegen/gpu/nests/Blocks.h"
+#include "codegen/gpu/nests/BulkCopies.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -195,4 +196,17 @@ void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thre
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
   copyOne(loop.getInductionVar());
+}
+
+Value ProductTileOperand::boxes() const { return tensorMap(b, operand.buffer(), lines()); }
+
+void ProductTileOperand::copyBoxes(Value map, Value stage, Value row, Value at,
+                                   Value barrier) const {
+  assert(lengthInMemory() == lengthOfBlock && "a box is a block");
+  Value line = alongDepth ? row : at, i = alongDepth ? at : row;
+  Value to = b.add(memref::ExtractAlignedPointerAsIndexOp::create(b, buffer),
+                   b.mul(stage, bytesOfStage()));
+  for (int64_t block = 0; block < blocks(); ++block)
+    copyBox(b, map, line, b.add(i, block * lengthOfBlock),
+            b.add(to, block * lines() * bytesOfLine()), barrier);
 }

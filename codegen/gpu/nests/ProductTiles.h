@@ -34,6 +34,10 @@ public:
   void place(Value memory, int64_t first, const Extent &extent);
   /// Begins to fill a stage with the `number`-th part of the depth.
   void copy(Value stage, Value number, const BlockThread &thread) const;
+  /// What tells of the boxes of an operand that has some, and the copy of those of a stage from
+  /// (row, depth) on by one thread; the mbarrier counts `bytesOfStage`. Needs no extent.
+  Value boxes() const;
+  void copyBoxes(Value map, Value stage, Value row, Value depth, Value barrier) const;
   /// Whether what is copied are bytes that numbers are made of, by all threads, when they are
   /// there.
   bool isPacked() const { return packed; }

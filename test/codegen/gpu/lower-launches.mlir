@@ -38,6 +38,32 @@ module attributes {gpu.container_module} {
 
 // -----
 
+// The runtime makes what tells of a matrix and has its 128 bytes: the argument's place has their address for the launch
+// and that of a number again behind it.
+// CHECK-LABEL: func.func @boxes(
+// CHECK: %[[BLOCKS:.*]] = call @tr_multiprocessors() : () -> i64
+// CHECK: %[[FIRST:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, bf16
+// CHECK: %[[ROWS:.*]] = llvm.mlir.constant(128 : i64)
+// CHECK: %[[MAP:.*]] = call @tr_tensor_map(%[[FIRST]], %{{.*}}, %{{.*}}, %{{.*}}, %[[ROWS]]) : (!llvm.ptr, i64, i64, i64, i64) -> !llvm.ptr
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[TABLE:.*]][0, 1]
+// CHECK: llvm.store %[[MAP]], %[[PLACE]]
+// CHECK: call @tr_launch(%{{.*}}, %{{.*}}, %[[TABLE]],
+// CHECK: %[[NUMBER:.*]] = llvm.getelementptr %{{.*}}[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<2 x i64>
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[TABLE]][0, 1]
+// CHECK: llvm.store %[[NUMBER]], %[[PLACE]]
+module attributes {gpu.container_module} {
+  gpu.binary @kernels [#gpu.object<#nvvm.target, "">]
+  func.func @boxes(%x: memref<?x64xbf16, strided<[192, 1], offset: ?>>, %n: index) {
+    %c1 = arith.constant 1 : index
+    %blocks = transformer_gpu.multiprocessors
+    %map = transformer_gpu.tensor_map %x, 128 : memref<?x64xbf16, strided<[192, 1], offset: ?>>
+    gpu.launch_func @kernels::@first blocks in (%blocks, %c1, %c1) threads in (%c1, %c1, %c1) args(%n : index, %map : !llvm.ptr)
+    return
+  }
+}
+
+// -----
+
 // The host's copy of an input may be read.
 func.func @counts(%mask: memref<?xi64> {transformer.host_input = 0 : index}, %i: index) -> i64 {
   %v = memref.load %mask[%i] : memref<?xi64>

@@ -1,5 +1,5 @@
-// RUN: transformer-opt %s --transformer-gpu-map-threads=threads=32 | FileCheck %s
-// RUN: transformer-opt %s --transformer-gpu-map-threads --gpu-kernel-outlining | FileCheck %s --check-prefix=OUTLINED
+// RUN: transformer-opt %s --transformer-gpu-map-threads=threads=32 --allow-unregistered-dialect | FileCheck %s
+// RUN: transformer-opt %s --transformer-gpu-map-threads --gpu-kernel-outlining --allow-unregistered-dialect | FileCheck %s --check-prefix=OUTLINED
 
 // A thread for each place, blocks of 32, at least one block; the last dimension runs fastest.
 // CHECK-LABEL: @fill(
@@ -79,6 +79,23 @@ func.func @blocks(%x: memref<?x4xf32>, %v: f32) {
   return
 }
 
+// The host makes what tells of a matrix, a parameter of the kernel.
+// CHECK-LABEL: @boxes(
+// CHECK: %[[MAP:.*]] = transformer_gpu.tensor_map %{{.*}}, 64 : memref<?x64xbf16>
+// CHECK: gpu.launch
+// CHECK-NOT: transformer_gpu.tensor_map
+// CHECK: "test.copies"(%[[MAP]])
+func.func @boxes(%x: memref<?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+    %map = transformer_gpu.tensor_map %x, 64 : memref<?x64xbf16>
+    "test.copies"(%map) : (!llvm.ptr) -> ()
+  }
+  return
+}
+
 // Without an architecture the GPU's stages take their own.
-// RUN: transformer-opt %s --transformer-gpu-map | FileCheck %s --check-prefix=ARCH
+// RUN: transformer-opt %s --transformer-gpu-map --allow-unregistered-dialect | FileCheck %s --check-prefix=ARCH
 // ARCH: transformer.target = #nvvm.target<{{.*}}chip = "sm_90a"

@@ -177,6 +177,74 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 
 // -----
 
+#xs = affine_map<(d0, d1, d2) -> (d0, d2)>
+#out_in = affine_map<(d0, d1, d2) -> (d1, d2)>
+#ys = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// On sm_90a, both operands copied by boxes, whichever way they lie: blocks for at most as many multiprocessors as there
+// are, two warpgroups that multiply and one that copies.
+module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_90a", features = "+ptx80">} {
+  // CHECK-LABEL: @boxes(
+  // CHECK: %[[ALL:.*]] = transformer_gpu.multiprocessors
+  // CHECK: %[[BLOCKS:.*]] = arith.minsi %{{.*}}, %[[ALL]]
+  // CHECK: scf.parallel {{.*}} to (%[[BLOCKS]], %c384)
+  // CHECK-COUNT-8: nvvm.mbarrier.init
+  // CHECK: gpu.barrier
+  // CHECK: nvvm.setmaxregister increase 232
+  // CHECK: nvvm.setmaxregister decrease 40
+  // CHECK: transformer_gpu.tensor_map %arg0, 64 : memref<64x512xbf16>
+  // CHECK: transformer_gpu.tensor_map %arg1, 256 : memref<768x64xbf16
+  // CHECK-COUNT-3: nvvm.cp.async.bulk.tensor
+  // CHECK-NOT: nvvm.cp.async.bulk.tensor
+  func.func @boxes(%x: memref<64x512xbf16>, %w: memref<768x64xbf16, strided<[1024, 1], offset: 64>>, %y: memref<512x768xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d0)>, #out_in, #ys],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<64x512xbf16>, memref<768x64xbf16, strided<[1024, 1], offset: 64>>) outs(%y : memref<512x768xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %1 = arith.extf %a : bf16 to f32
+      %2 = arith.extf %b : bf16 to f32
+      %3 = arith.mulf %1, %2 : f32
+      %next = arith.addf %sum, %3 : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+
+  // Rows that do not begin at multiples of 16 bytes all threads copy, and so a view from anywhere.
+  // CHECK-LABEL: @odd(
+  // CHECK: memref.alloca() : memref<196608xi8
+  // CHECK: nvgpu.device_async_copy
+  // CHECK-LABEL: @anywhere(
+  // CHECK-NOT: nvvm.cp.async.bulk.tensor
+  // CHECK: return
+  func.func @odd(%x: memref<512x132xbf16>, %w: memref<768x132xbf16>, %y: memref<512x768xf32>) {
+    linalg.generic {indexing_maps = [#xs, #out_in, #ys], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<512x132xbf16>, memref<768x132xbf16>) outs(%y : memref<512x768xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %1 = arith.extf %a : bf16 to f32
+      %2 = arith.extf %b : bf16 to f32
+      %3 = arith.mulf %1, %2 : f32
+      %next = arith.addf %sum, %3 : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+  func.func @anywhere(%x: memref<512x128xbf16>, %w: memref<768x128xbf16, strided<[128, 1], offset: ?>>, %y: memref<512x768xf32>) {
+    linalg.generic {indexing_maps = [#xs, #out_in, #ys], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : memref<512x128xbf16>, memref<768x128xbf16, strided<[128, 1], offset: ?>>) outs(%y : memref<512x768xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %1 = arith.extf %a : bf16 to f32
+      %2 = arith.extf %b : bf16 to f32
+      %3 = arith.mulf %1, %2 : f32
+      %next = arith.addf %sum, %3 : f32
+      linalg.yield %next : f32
+    }
+    return
+  }
+}
+
+// -----
+
 // Without a GPU as the target, a thread a number.
 // CHECK-LABEL: @plain(
 // CHECK-NOT: workgroup

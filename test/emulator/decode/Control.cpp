@@ -55,6 +55,20 @@ void warpBarrier(Warp &w, const Instruction &in, Mask mask) {
     ++w.clocks.of[w.index];
 }
 
+// op[0] how many, variant: more. Who wants more waits for others to have fewer, now or later: what
+// all want together is looked at when they have ended.
+void setRegisters(Warp &w, const Instruction &in, Mask mask) {
+  if (!w.converged(in, mask, allLanes))
+    return;
+  int lane = std::countr_zero(mask);
+  uint32_t wanted = w.in<uint32_t>(in.op[0])[lane];
+  if (wanted < 24 || wanted > 256 || wanted % 8 ||
+      (in.variant ? wanted < w.registers : wanted > w.registers))
+    throw Fault{Result::LaunchFailed,
+                text("setmaxnreg: from %u registers to %u", w.registers, wanted), lane};
+  w.registers = wanted;
+}
+
 void decodeBarrier(Decoder &d) {
   if (d.has("warp")) {
     d.add(warpBarrier, {d.source(0, 4)});
@@ -85,9 +99,11 @@ void addControl(Table &table) {
   table["bar"] = decodeBarrier;
   table["barrier"] = decodeBarrier;
   // Memory is one here and every access is in order.
-  for (const char *order :
-       {"membar", "fence", "nanosleep", "griddepcontrol", "setmaxnreg", "pmevent"})
+  for (const char *order : {"membar", "fence", "nanosleep", "griddepcontrol", "pmevent"})
     table[order] = [](Decoder &) {};
+  table["setmaxnreg"] = [](Decoder &d) {
+    d.add(setRegisters, {d.source(0, 4)}).variant = d.has("inc");
+  };
 }
 
 } // namespace emulator

@@ -31,7 +31,7 @@ int attribute(int which, bool hopper) {
   case 13: // kHz
     return hopper ? 1980000 : 1410000;
   case 16: // multiprocessors
-    return hopper ? 132 : 108;
+    return options().multiprocessors ? options().multiprocessors : hopper ? 132 : 108;
   case 36: // memory, kHz, and bits
     return hopper ? 2619000 : 1215000;
   case 37:

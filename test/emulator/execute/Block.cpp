@@ -19,6 +19,8 @@ size_t aligned(size_t bytes) { return (bytes + cacheLine - 1) / cacheLine * cach
 Block::Block(const Launch &launch, uint64_t launchId) : launch(&launch), launchId(launchId) {
   const Kernel &kernel = *launch.kernel;
   threads = launch.block[0] * launch.block[1] * launch.block[2];
+  // ptxas gives such a kernel what a block of that size can have.
+  registersAtLaunch = std::min<uint32_t>(65536 / kernel.maxThreads / 8 * 8, 255);
   warps.resize((threads + lanes - 1) / lanes);
   size_t frameBytes = aligned(kernel.frameBytes);
   frames.resize(warps.size() * frameBytes + cacheLine);
@@ -80,6 +82,7 @@ void Block::startWarp(Warp &warp) {
   warp.live = warp.launched;
   warp.instructionsBefore = warp.instructions;
   warp.groups.assign(1, {0, warp.launched, Group::Ready});
+  warp.registers = registersAtLaunch;
   warp.clocks = {};
   warp.clocks.of[warp.index] = 1;
   warp.copies.clear();
@@ -137,6 +140,14 @@ void Block::runWarps() {
     if (alive && !progress)
       stuck();
   }
+  uint32_t registers = 0;
+  for (const Warp &warp : warps)
+    registers += warp.registers;
+  if (registers > registersAtLaunch * warps.size())
+    throw Fault{Result::LaunchTimeout,
+                text("setmaxnreg waits for ever: a block of %d warps has %u registers a thread, "
+                     "and its warps want %u together",
+                     (int)warps.size(), registersAtLaunch, registers)};
 }
 
 void Block::endless(const Warp &warp) {

@@ -40,6 +40,7 @@ struct Block {
   std::vector<Warp> warps;
   std::map<uint32_t, Mbarrier> mbarriers; ///< by their address in shared memory
   std::vector<BulkCopy> bulkCopies;       ///< under way
+  uint32_t registersAtLaunch;             ///< of a thread, where kernels use setmaxnreg
 
 private:
   void start();

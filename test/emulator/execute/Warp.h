@@ -61,6 +61,7 @@ struct Warp {
   const std::byte *constants;
   std::byte *local;          ///< localBytes of each lane, one after another
   uint8_t *localWritten;     ///< a byte a byte
+  uint32_t registers;        ///< of a thread, as setmaxnreg has them
   Mask launched, live, mask; ///< lanes of the block; not yet exited; of the running group
   uint32_t pc;
   uint32_t mergePc; ///< where the next group waits to be taken up

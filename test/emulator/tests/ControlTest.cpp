@@ -183,5 +183,24 @@ TEST_F(Control, GridsAndBlocks) {
     EXPECT_EQ(got[i], i * 10 + 5);
 }
 
+TEST_F(Control, RegistersOfWarps) {
+  // Two warpgroups have 128 registers each where they have 256 together.
+  auto body = [](const char *fewer, const char *more) {
+    std::string ptx = moduleOf(
+        0,
+        "setp.lt.u32 %p1, %t, 128;\n@%p1 bra FEW;\n"
+        "setmaxnreg.inc.sync.aligned.u32 " +
+            std::string(more) + ";\nret;\nFEW:\nsetmaxnreg.dec.sync.aligned.u32 " + fewer + ";\n",
+        {}, "sm_90a");
+    return ptx.insert(ptx.find(")\n{") + 1, "\n.maxntid 512, 1, 1");
+  };
+  EXPECT_EQ(launch(body("56", "200"), {}, 1, 256), success) << said;
+  EXPECT_NE(launch(body("56", "208"), {}, 1, 256), success);
+  EXPECT_NE(said.find("setmaxnreg waits for ever"), said.npos) << said;
+  cuDevicePrimaryCtxReset_v2(0);
+  EXPECT_NE(launch(body("136", "200"), {}, 1, 256), success);
+  EXPECT_NE(said.find("from 128 registers to 136"), said.npos) << said;
+}
+
 } // namespace
 } // namespace emulator::tests

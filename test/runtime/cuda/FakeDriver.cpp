@@ -170,6 +170,17 @@ CudaDriver makeDriver() {
     *value = major ? fake().capability / 10 : fake().capability % 10;
     return CUDA_SUCCESS;
   };
+  driver.cuTensorMapEncodeTiled = [](void *map, int, unsigned, void *memory, const uint64_t *sizes,
+                                     const uint64_t *strides, const uint32_t *, const uint32_t *,
+                                     int, int, int, int) {
+    ++fake().tensorMaps;
+    auto *words = static_cast<uint64_t *>(map);
+    words[0] = reinterpret_cast<uintptr_t>(memory);
+    words[1] = sizes[0];
+    words[2] = sizes[1];
+    words[3] = strides[0];
+    return reinterpret_cast<uintptr_t>(memory) % 16 ? 1 : CUDA_SUCCESS;
+  };
   driver.cuDevicePrimaryCtxRetain = [](CUcontext *, CUdevice) { return CUDA_SUCCESS; };
   driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
   driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };

@@ -33,7 +33,8 @@ struct FakeDriver {
   std::string image;                    // the first word of what was loaded
   std::map<char *, size_t> allocations; // bytes by place
   size_t waits = 0, largestCopy = 0, graphs = 0,
-         changes = 0; // graphs that are there, nodes changed
+         changes = 0, // graphs that are there, nodes changed
+      tensorMaps = 0;
 
   static FakeDriver &get();
   static void reset() { get() = {}; }
