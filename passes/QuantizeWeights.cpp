@@ -53,15 +53,15 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
     });
     if (!attention)
       return;
-    getOperation().walk([](AttentionOp op) {
+    getOperation().walk([](AttentionOp op) { quantizeHeads(op); });
+    getOperation().walk([](AttentionGradientOp op) {
       if (quantizeHeads(op))
-        op.setOptionsAttr(op.getOptions().withBf16());
+        quantizeRows(op.getDresultMutable(), WeightFormat::Bf16);
     });
-    getOperation().walk([](AttentionGradientOp op) { quantizeHeads(op); });
   }
 
 private:
-  /// What attention multiplies.
+  /// What attention multiplies; those with scores of distances are left alone.
   template <typename Op> static bool quantizeHeads(Op op) {
     if (op.getColumns())
       return false;
@@ -70,6 +70,7 @@ private:
       bool isOfHeads = split && llvm::all_of(split->getUsers(), llvm::IsaPred<AttentionOp>);
       quantizeRows(isOfHeads ? split->getOpOperand(0) : *operand, WeightFormat::Bf16);
     }
+    op.setOptionsAttr(op.getOptions().withBf16());
     return true;
   }
 

@@ -286,9 +286,12 @@ Value sourceOf(Value rows) {
 }
 
 /// Whether rows of bfloat16 are what attention multiplies.
-bool multipliesBf16(kernel::AttentionOp op, const GpuTarget *target) {
+template <typename Op> bool multipliesBf16(Op op, const GpuTarget *target) {
+  SmallVector<Value> multiplied = {op.getQ(), op.getK(), op.getV()};
+  if constexpr (std::is_same_v<Op, kernel::AttentionGradientOp>)
+    multiplied.push_back(op.getDresult());
   return op.getOptions().getBf16() && simt::hasTensorCoreAttention(op, target) &&
-         llvm::all_of(ValueRange{op.getQ(), op.getK(), op.getV()}, [](Value operand) {
+         llvm::all_of(multiplied, [](Value operand) {
            Value rows = sourceOf(operand);
            auto rounded = rows.getDefiningOp<QuantizeRowsOp>();
            return getElementTypeOrSelf(rows).isBF16() ||
@@ -336,6 +339,8 @@ private:
       return llvm::all_of(slice->getUses(), [&](OpOperand &each) { return isNarrow(each); });
     if (auto attention = dyn_cast<kernel::AttentionOp>(reader))
       return multipliesBf16(attention, target);
+    if (auto gradient = dyn_cast<kernel::AttentionGradientOp>(reader))
+      return use.get() != gradient.getResult() && multipliesBf16(gradient, target);
     return isa<linalg::MatmulOp, tensor::DimOp>(reader);
   }
 

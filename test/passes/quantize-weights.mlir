@@ -116,7 +116,7 @@ func.func @backward(%x: tensor<?x8xf32>, %dy: tensor<?x4xf32>, %w: tensor<4x8xf3
 // ATTENTION-DAG: %[[RQ:.*]] = transformer.quantize_rows bf16 %[[Q]]
 // ATTENTION-DAG: %[[RK:.*]] = transformer.quantize_rows bf16 %[[K]]
 // ATTENTION: %[[Y:.*]], %[[S:.*]] = transformer.attention %[[RQ]], %[[RK]], %[[RK]] {{.*}} options<causal, bf16> {
-// ATTENTION: transformer.attention_gradient %[[RQ]], %[[RK]], %[[RK]], %[[Y]], %[[S]], %[[Q]] {{.*}} options<causal> {
+// ATTENTION: transformer.attention_gradient %[[RQ]], %[[RK]], %[[RK]], %[[Y]], %[[S]], %[[RQ]] {{.*}} options<causal, bf16> {
 // ATTENTION: transformer.attention %[[Q]], %[[K]], %[[K]] {{.*}} columns [0] {
 func.func @heads(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<?x4xf32>, %seq: !transformer.sequences) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
   %y, %s = transformer.attention %q, %k, %k sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64}

@@ -76,3 +76,13 @@ Value AttentionScores::ofProduct(Value product, Value query, Value head, Value r
     return b.addf(score, b.mulf(length, b.load(bias, head)));
   return b.addf(score, b.load(bias, {head, place}));
 }
+
+Value transformer::simt::roundToBf16(Loops &b, Value x) {
+  auto word = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
+  Value odd = b.both(arith::ShRUIOp::create(b, bits, word(16)), word(1));
+  Value up = b.add(b.add(bits, word(0x7fff)), odd);
+  Value rounded = arith::ShLIOp::create(b, arith::ShRUIOp::create(b, up, word(16)), word(16));
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+  return b.select(isNaN, x, arith::BitcastOp::create(b, b.getF32Type(), rounded));
+}

@@ -13,6 +13,9 @@ inline Value loadFloat(Loops &b, Value buffer, ValueRange at) {
   return x.getType().isBF16() ? arith::ExtFOp::create(b, b.getF32Type(), x).getResult() : x;
 }
 
+/// To the nearest bfloat16, ties to even; a NaN stays one.
+Value roundToBf16(Loops &b, Value x);
+
 /// A row of keys or values: `[..., column]` of a buffer.
 struct Place {
   Value buffer;
