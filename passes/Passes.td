@@ -294,8 +294,9 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     share once. With `activations=bf16` so do those of a linear whose weight is in
     `bf16`, and both operands of every `linear_weight_gradient`. With `attention` as
     well so do q, k and v of every `attention` and of every `attention_gradient`,
-    and the latter's dresult; what they weight these by is rounded then (`bf16` of
-    their options). Those with scores of distances are left alone. Columns of a merged projection
+    and the latter's dresult, what `append_pages` puts into a cache and q of every
+    `paged_attention`; what they weight these by is rounded then (`bf16` of their
+    options). Those with scores of distances are left alone. Columns of a merged projection
     that attention alone reads are rounded where they are one.
 
     Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged

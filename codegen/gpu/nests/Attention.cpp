@@ -11,12 +11,6 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-/// The logarithm of the power of 2 above exp(x): numbers over it are rounded as they are alone.
-Value logOfPower(Loops &b, Value x) {
-  constexpr double ln2 = 0.6931471805599453;
-  return b.mulf(math::CeilOp::create(b, b.mulf(x, b.scalar(1 / ln2))), b.scalar(ln2));
-}
-
 /// An online softmax; the result's own memory holds the weighted values.
 template <typename Op>
 void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf) {

@@ -188,6 +188,9 @@ private:
     return values;
   }
 
+  /// Whether values are weighted by bfloat16, which the sum of weights is not of.
+  bool isRounded() const { return scores.options.getBf16(); }
+
   /// What values are weighted by: some are dropped, which the sum of weights has.
   void drop(const AttentionTile &tile, const Work &work, Value number, Values &weights) {
     if (!dropoutKey)
@@ -224,7 +227,9 @@ private:
         auto max = [&](Value x, Value y) { return b.maxf(x, y); };
         auto sum = [&](Value x, Value y) { return b.addf(x, y); };
         MutableArrayRef<Value> ofRow = MutableArrayRef(weights).slice(i * columns, columns);
-        Value highest = b.maxf(before[i], tile.overRow(ofRow, max)), shift = shiftOf(b, highest);
+        Value highest = tile.overRow(ofRow, max);
+        highest = b.maxf(before[i], isRounded() ? logOfPower(b, highest) : highest);
+        Value shift = shiftOf(b, highest);
         Value shrink = exp(b, b.subf(before[i], shift));
         for (Value &weight : ofRow)
           weight = exp(b, b.subf(weight, shift));
@@ -235,7 +240,8 @@ private:
       }
       drop(tile, work, number, weights);
       for (int64_t i = 0; i < rows * columns; ++i)
-        tile.putWeight(weights[i], shared.weights, i / columns, i % columns);
+        tile.putWeight(isRounded() ? roundToBf16(b, weights[i]) : weights[i], shared.weights,
+                       i / columns, i % columns);
       waitForCopies(b);
       barrier(b); // values and weights are there, keys are read
       Value following = b.add(number, 1);

@@ -1,5 +1,6 @@
 //===- AttentionScores.cpp - what a query and a key have in common --------===//
 #include "codegen/gpu/nests/AttentionScores.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -85,4 +86,9 @@ Value transformer::simt::roundToBf16(Loops &b, Value x) {
   Value rounded = arith::ShLIOp::create(b, arith::ShRUIOp::create(b, up, word(16)), word(16));
   Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
   return b.select(isNaN, x, arith::BitcastOp::create(b, b.getF32Type(), rounded));
+}
+
+Value transformer::simt::logOfPower(Loops &b, Value x) {
+  constexpr double ln2 = 0.6931471805599453;
+  return b.mulf(math::CeilOp::create(b, b.mulf(x, b.scalar(1 / ln2))), b.scalar(ln2));
 }
