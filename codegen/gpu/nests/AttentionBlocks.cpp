@@ -52,9 +52,9 @@ Value normalize(Loops &b, Value sum, Value total) {
 
 template <typename Op> class AttentionBlocks {
 public:
-  AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf)
+  AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf, bool areKeysBf16)
       : b(b), scores(b, op, factor), q(op.getQ()), cu(cu), result(op.getOuts()[0]), keysOf(keysOf),
-        target(*b.target) {
+        areKeysBf16(areKeysBf16), target(*b.target) {
     if constexpr (requires { op.getDropoutKey(); })
       dropoutKey = op.getDropoutKey();
     if (op.getOuts().size() > 1)
@@ -144,8 +144,8 @@ private:
   /// The block's queries and its first keys are on their way.
   Shared begin(const AttentionTile &tile, const Work &work, Value firstTile, Value endTile) {
     const TileShape &shape = tile.shape;
-    Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns),
-                  tile.vectors(shape.columns), tile.weights()};
+    Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns, areKeysBf16),
+                  tile.vectors(shape.columns, areKeysBf16), tile.weights()};
     tile.copy(shared.queries, b.index(0), shape.rows(), [&](Value i) {
       QueryRow row = rowOf(work, b.add(work.place.first, i));
       return Vector{{q, {row.query}}, scores.column(row.head)};
@@ -356,6 +356,7 @@ private:
   AttentionScores scores;
   Value q, cu, result, logSumExp, dropoutKey; // the last two may be null
   KeysOf keysOf;
+  bool areKeysBf16; // and values; else f32
   const GpuTarget &target;
 };
 
@@ -393,7 +394,8 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, Ke
   if (!shape || op.getColumns()) // scores of distances: registers spill
     return false;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
-  AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf).emitTiles(*shape, /*split=*/false);
+  AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf, /*areKeysBf16=*/false)
+      .emitTiles(*shape, /*split=*/false);
   return true;
 }
 
@@ -401,7 +403,8 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp o
   std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getCache()});
   if (!shape)
     return false;
-  AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf);
+  bool isBf16 = cast<MemRefType>(op.getCache().getType()).getElementType().isBF16();
+  AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf, isBf16);
   nest.emitTiles(*shape, /*split=*/true);
   TileShape ofToken = *shape;
   ofToken.warps = ofToken.rowsOfThread = 1;
