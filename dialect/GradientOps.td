@@ -442,13 +442,20 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
     1 / (1 - rate), of the probabilities: `dS = P * (D * dresult V^T - delta)` and
     `dv = (D * P)^T dresult`.
 
+    With `bf16` in `options` the D * P that dv is of and the dS that dq and dk are of are
+    rounded to bfloat16 of any exponent, to nearest, ties to even; delta, P in dS and what
+    the other gradients are sums of are not. A target may round less. q, k, v and dresult
+    are rounded where they are made (`quantize_rows`).
+
     Shapes: as `attention`; gradients as what they are of.
 
     ```mlir
     %dq, %dk, %dv = transformer.attention_gradient %q, %k, %v, %y, %lse, %dy sequences(%seq, %seq) options<causal>
         {num_heads = 12 : i64, scale = 0.125 : f64} : tensor<?x768xf32>, tensor<?x768xf32>, tensor<?x768xf32>, tensor<?x12xf32>
     ```
-    Source: Dao et al. 2022 (FlashAttention), algorithm 4.
+    Source: Dao et al. 2022 (FlashAttention), algorithm 4; bf16: Dao 2023
+    (FlashAttention-2), which torch.nn.functional.scaled_dot_product_attention is under
+    autocast, but for the results of forward and backward, rounded there as well.
   }];
   let arguments = (ins Transformer_Rows:$q, Transformer_Rows:$k, Transformer_Rows:$v,
                        Transformer_Rows:$result, Transformer_Rows:$log_sum_exp, Transformer_Rows:$dresult,

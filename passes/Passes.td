@@ -293,9 +293,10 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     by this pass or before, go through `quantize_rows`: one that several linears
     share once. With `activations=bf16` so do those of a linear whose weight is in
     `bf16`, and both operands of every `linear_weight_gradient`. With `attention` as
-    well so do q, k and v of every `attention`, whose weights are rounded then
-    (`bf16` of its options), and of every `attention_gradient`, whose weights are
-    not; but for those with scores of distances. Columns of a merged projection
+    well so do q, k and v of every `attention` and of every `attention_gradient`,
+    and the latter's dresult, what `append_pages` puts into a cache and q of every
+    `paged_attention`; what they weight these by is rounded then (`bf16` of their
+    options). Those with scores of distances are left alone. Columns of a merged projection
     that attention alone reads are rounded where they are one.
 
     Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged

@@ -111,10 +111,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
   LinearDtypes rounded = dtypes;
-  if (purpose.mixedPrecision == "bf16") {
+  if (purpose.mixedPrecision == "bf16")
     rounded.weights = rounded.activations = "bf16";
-    rounded.attention = false; // its backward is float32's, to which a rounded result adds an error
-  }
   if (rounded.areRounded())
     manager.addNestedPass<func::FuncOp>(
         createQuantizeWeightsPass({rounded.weights, rounded.activations, rounded.attention}));

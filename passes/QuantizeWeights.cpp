@@ -53,24 +53,39 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
     });
     if (!attention)
       return;
-    getOperation().walk([](AttentionOp op) {
-      if (quantizeHeads(op))
-        op.setOptionsAttr(op.getOptions().withBf16());
+    getOperation().walk([](AttentionOp op) { quantizeHeads(op); });
+    getOperation().walk([](AppendPagesOp op) {
+      for (OpOperand *operand : {&op.getKMutable(), &op.getVMutable()})
+        quantizeHeads(*operand);
     });
-    getOperation().walk([](AttentionGradientOp op) { quantizeHeads(op); });
+    getOperation().walk([](PagedAttentionOp op) {
+      quantizeHeads(op.getQMutable());
+      op.setOptionsAttr(op.getOptions().withBf16());
+    });
+    getOperation().walk([](AttentionGradientOp op) {
+      if (quantizeHeads(op))
+        quantizeRows(op.getDresultMutable(), WeightFormat::Bf16);
+    });
   }
 
 private:
-  /// What attention multiplies.
+  /// What attention multiplies; those with scores of distances are left alone.
   template <typename Op> static bool quantizeHeads(Op op) {
     if (op.getColumns())
       return false;
-    for (OpOperand *operand : {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()}) {
-      auto split = operand->get().template getDefiningOp<SplitOp>();
-      bool isOfHeads = split && llvm::all_of(split->getUsers(), llvm::IsaPred<AttentionOp>);
-      quantizeRows(isOfHeads ? split->getOpOperand(0) : *operand, WeightFormat::Bf16);
-    }
+    for (OpOperand *operand : {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()})
+      quantizeHeads(*operand);
+    op.setOptionsAttr(op.getOptions().withBf16());
     return true;
+  }
+
+  /// Columns of a merged projection at once.
+  static void quantizeHeads(OpOperand &operand) {
+    auto split = operand.get().getDefiningOp<SplitOp>();
+    bool isOfHeads =
+        split && llvm::all_of(split->getUsers(),
+                              llvm::IsaPred<AttentionOp, AppendPagesOp, PagedAttentionOp>);
+    quantizeRows(isOfHeads ? split->getOpOperand(0) : operand, WeightFormat::Bf16);
   }
 
   /// Once for all that read these rows: where they are made.

@@ -5,6 +5,7 @@
 // low half, and a bf16 scale for each 32 of an n.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/gpu/NarrowCaches.h"
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "dialect/QuantizeOps.h"
@@ -278,21 +279,14 @@ private:
   Value numbers, scales;          // scales: null for bf16
 };
 
-/// The rows of which `rows` may be some columns.
-Value sourceOf(Value rows) {
-  while (auto slice = rows.getDefiningOp<tensor::ExtractSliceOp>())
-    rows = slice.getSource();
-  return rows;
-}
-
 /// Whether rows of bfloat16 are what attention multiplies.
-bool multipliesBf16(kernel::AttentionOp op, const GpuTarget *target) {
+template <typename Op> bool multipliesBf16(Op op, const GpuTarget *target) {
+  SmallVector<Value> multiplied = {op.getQ(), op.getK(), op.getV()};
+  if constexpr (std::is_same_v<Op, kernel::AttentionGradientOp>)
+    multiplied.push_back(op.getDresult());
   return op.getOptions().getBf16() && simt::hasTensorCoreAttention(op, target) &&
-         llvm::all_of(ValueRange{op.getQ(), op.getK(), op.getV()}, [](Value operand) {
-           Value rows = sourceOf(operand);
-           auto rounded = rows.getDefiningOp<QuantizeRowsOp>();
-           return getElementTypeOrSelf(rows).isBF16() ||
-                  (rounded && rounded.getFormat() == WeightFormat::Bf16);
+         llvm::all_of(multiplied, [](Value operand) {
+           return getElementTypeOrSelf(sourceOfRows(operand)).isBF16() || areRoundedToBf16(operand);
          });
 }
 
@@ -336,6 +330,10 @@ private:
       return llvm::all_of(slice->getUses(), [&](OpOperand &each) { return isNarrow(each); });
     if (auto attention = dyn_cast<kernel::AttentionOp>(reader))
       return multipliesBf16(attention, target);
+    if (auto gradient = dyn_cast<kernel::AttentionGradientOp>(reader))
+      return use.get() != gradient.getResult() && multipliesBf16(gradient, target);
+    if (auto append = dyn_cast<kernel::AppendPagesOp>(reader))
+      return getElementTypeOrSelf(append.getOuts()[0]).isBF16();
     return isa<linalg::MatmulOp, tensor::DimOp>(reader);
   }
 
@@ -424,6 +422,7 @@ struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeig
   using Base::Base;
   void runOnOperation() override {
     const GpuTarget *target = gpuTargetOf(getOperation());
+    narrowCaches(getOperation());
     SmallVector<QuantizeRowsOp> rows;
     getOperation()->walk([&](QuantizeRowsOp op) { rows.push_back(op); });
     for (QuantizeRowsOp op : rows) {

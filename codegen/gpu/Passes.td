@@ -35,7 +35,8 @@ def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
     scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
     inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
     sum that makes floats of that. `quantize_rows` becomes arithmetic; what it makes bf16
-    is stored so for products, and for attention whose weights are bf16, too. Fails for another op that reads a rounded weight.
+    is stored so for products, and for attention whose weights are bf16, too; caches are
+    bf16 where all that is appended to them is. Fails for another op that reads a rounded weight.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];

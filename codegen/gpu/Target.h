@@ -37,6 +37,8 @@ struct GpuTarget {
   int64_t tensorAttentionKeys = 64; // of a tile, a multiple of 64; half where sums are more
   int64_t tensorAttentionSums = 64;
   int64_t tensorAttentionHeadDim = 256; // at most
+  int64_t tensorGradientColumns = 64;   // backward, a multiple of 64; half where numbers are more
+  int64_t tensorGradientNumbers = 160;  // a thread's sums and products
 
   /// Matrix products: of many rows, and of at most as many as the second tile has. Those are read
   /// at the memory's speed: blocks for all multiprocessors, with kilobytes on their way for each;

@@ -220,8 +220,10 @@ LogicalResult AttentionGradientOp::verify() {
   int64_t scores = (getQueryScores() ? 1 : 0) + (getKeyScores() ? 1 : 0);
   if (failed(verifyKernel(*this, (getPositionBias() ? 5 : 3) + scores)))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
-  FailureOr<int64_t> keys = verifyRows(*this, "k", getK());
+  Type bf16 = BFloat16Type::get(getContext());
+  Type element = getElementTypeOrSelf(getQ()) == bf16 ? bf16 : f32(*this);
+  FailureOr<int64_t> width = verifyRows(*this, "q", getQ(), element);
+  FailureOr<int64_t> keys = verifyRows(*this, "k", getK(), element);
   if (failed(width) || failed(keys))
     return failure();
   int64_t heads = getNumHeads(), kvHeads = getNumKvHeads();
@@ -230,11 +232,14 @@ LogicalResult AttentionGradientOp::verify() {
     return emitOpError() << "expected " << heads << " heads in " << *width << " columns and "
                          << kvHeads << ", of which that is a multiple, in those of the keys, found "
                          << *keys;
-  for (Value rows : {getResult(), getDresult(), getOuts()[0]})
-    if (failed(verifyBuffer(*this, "result, dresult and dq", rows, f32(*this), {kAny, *width})))
+  if (failed(verifyBuffer(*this, "dresult", getDresult(), element, {kAny, *width})) ||
+      failed(verifyBuffer(*this, "v", getV(), element, {kAny, *keys})))
+    return failure();
+  for (Value rows : {getResult(), getOuts()[0]})
+    if (failed(verifyBuffer(*this, "result and dq", rows, f32(*this), {kAny, *width})))
       return failure();
-  for (Value rows : {getV(), getOuts()[1], getOuts()[2]})
-    if (failed(verifyBuffer(*this, "v, dk and dv", rows, f32(*this), {kAny, *keys})))
+  for (Value rows : {getOuts()[1], getOuts()[2]})
+    if (failed(verifyBuffer(*this, "dk and dv", rows, f32(*this), {kAny, *keys})))
       return failure();
   for (Value offsets : {getCuQueries(), getCuKeys()})
     if (failed(verifyBuffer(*this, "offsets", offsets, index(*this), {kAny})))

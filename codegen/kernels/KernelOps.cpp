@@ -269,7 +269,8 @@ LogicalResult RelativeScoresOp::verify() {
 static LogicalResult verifyPages(Operation *op, Value cache, Value cu, Value table, Value lengths,
                                  int64_t width) {
   auto type = cast<ShapedType>(cache.getType());
-  if (failed(verifyBuffer(op, "a cache", cache, f32(op), {kAny, kAny, width})) ||
+  Type element = type.getElementType().isBF16() ? type.getElementType() : f32(op);
+  if (failed(verifyBuffer(op, "a cache", cache, element, {kAny, kAny, width})) ||
       failed(verifyBuffer(op, "offsets", cu, index(op), {kAny})) ||
       failed(verifyBuffer(op, "a table", table, i64(op), {kAny, kAny})) ||
       failed(verifyBuffer(op, "lengths", lengths, i64(op), {kAny})))
@@ -283,8 +284,10 @@ static LogicalResult verifyPages(Operation *op, Value cache, Value cu, Value tab
 LogicalResult AppendPagesOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "k", getK());
-  if (failed(width) || failed(verifyBuffer(*this, "v", getV(), f32(*this), {kAny, *width})))
+  Type ofCache = getElementTypeOrSelf(getOuts()[0]);
+  Type element = ofCache.isBF16() ? ofCache : f32(*this);
+  FailureOr<int64_t> width = verifyRows(*this, "k", getK(), element);
+  if (failed(width) || failed(verifyBuffer(*this, "v", getV(), element, {kAny, *width})))
     return failure();
   if (getNumHeads() < 1 || *width % static_cast<int64_t>(getNumHeads()))
     return emitOpError() << "expected num_heads that divides the width " << *width << ", found "

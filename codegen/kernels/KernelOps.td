@@ -205,8 +205,8 @@ def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {
   let summary = "new keys and values into the pages of their sequences";
   let description = [{
     ins: k and v `[T, W]` (rows may be strided), cu `[B + 1]`, table `[B, M]` i64,
-    lengths `[B]` i64; outs: the cache `[pages, 2 * P, W]`, of which only the new
-    places are written. Semantics: `transformer.append_pages`; where in a page a
+    lengths `[B]` i64; outs: the cache `[pages, 2 * P, W]`, f32 or bf16 as k and v are,
+    of which only the new places are written. Semantics: `transformer.append_pages`; where in a page a
     key or a value lies is agreed between this kernel and `paged_attention`.
   }];
   let arguments = (ins Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu, Kernel_Buffer:$table, Kernel_Buffer:$lengths,
@@ -217,7 +217,7 @@ def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {
 def Kernel_PagedAttentionOp : Kernel_Op<"paged_attention", [AttrSizedOperandSegments]> {
   let summary = "attention to keys and values in pages";
   let description = [{
-    ins: q `[T, num_heads * D]` (rows may be strided), cache `[pages, 2 * P, num_kv_heads * D]`,
+    ins: q `[T, num_heads * D]` (rows may be strided), cache `[pages, 2 * P, num_kv_heads * D]`, f32 or bf16,
     cu `[B + 1]`, table `[B, M]` i64, lengths `[B]` i64, scale_factor f32 0 or 1
     times, position_bias `[num_heads, P]` or `[num_heads]` 0 or 1 times; outs: `[T, num_heads * D]`. Semantics:
     `transformer.paged_attention`.

@@ -190,10 +190,13 @@ public:
       double p = std::exp(score - logSumExp.row(row)[head]),
              factor = dropout.at(row, key, head + 1);
       double ds = p * (factor * dp - delta);
+      bool bf16 = inputs.options.getBf16();
+      double weight = bf16 ? roundToBf16(factor * p) : factor * p;
+      double scaled = inputs.scale * (bf16 ? roundToBf16(ds) : ds);
       for (int64_t d = 0; d < width; ++d) {
-        dv.row(at)[kvColumn + d] += factor * p * dy.row(row)[column + d];
-        dq.row(row)[column + d] += inputs.scale * ds * k.row(at)[kvColumn + d];
-        dk.row(at)[kvColumn + d] += inputs.scale * ds * q.row(row)[column + d];
+        dv.row(at)[kvColumn + d] += weight * dy.row(row)[column + d];
+        dq.row(row)[column + d] += scaled * k.row(at)[kvColumn + d];
+        dk.row(at)[kvColumn + d] += scaled * q.row(row)[column + d];
       }
       addToBias(head, distance, ds);
       addToScores(dqueryScores, inputs.queryScores, row, head, inputs.numHeads, distance, ds);

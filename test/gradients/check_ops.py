@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gradients of every op that has any, at odd sizes: differences of the loss beside the interpreter, and that beside the
-compiled program, whose linear layers also multiply bfloat16 where this CPU does. An op with a backward that no case has fails.
+compiled program, whose linear layers, and on a GPU attention, also multiply bfloat16 where the target does. An op with a backward that no case has fails.
 """
 
 import argparse
@@ -51,7 +51,9 @@ def check(tools: Tools, scratch: Path, arch: str, differences: bool, write: Call
             compare_compiled(tools, long.loss(), folder, arch, recompute, weights_are_inputs=True)
         if write == head:
             compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rows_of_chunk=CHUNK)
-        if arch == "native" and quantize.multiplies_bfloat16() and "transformer.linear" in long.loss().text:
+        is_gpu = tools.verify == "transformer-verify-threads"
+        rounded = "transformer.linear|transformer.attention" if is_gpu else "transformer.linear"
+        if (is_gpu or arch == "native" and quantize.multiplies_bfloat16()) and re.search(rounded, long.loss().text):
             compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rounding=quantize.BF16_ROWS)
     except RuntimeError as error:
         return str(error)

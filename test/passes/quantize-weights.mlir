@@ -116,7 +116,7 @@ func.func @backward(%x: tensor<?x8xf32>, %dy: tensor<?x4xf32>, %w: tensor<4x8xf3
 // ATTENTION-DAG: %[[RQ:.*]] = transformer.quantize_rows bf16 %[[Q]]
 // ATTENTION-DAG: %[[RK:.*]] = transformer.quantize_rows bf16 %[[K]]
 // ATTENTION: %[[Y:.*]], %[[S:.*]] = transformer.attention %[[RQ]], %[[RK]], %[[RK]] {{.*}} options<causal, bf16> {
-// ATTENTION: transformer.attention_gradient %[[RQ]], %[[RK]], %[[RK]], %[[Y]], %[[S]], %[[Q]] {{.*}} options<causal> {
+// ATTENTION: transformer.attention_gradient %[[RQ]], %[[RK]], %[[RK]], %[[Y]], %[[S]], %[[RQ]] {{.*}} options<causal, bf16> {
 // ATTENTION: transformer.attention %[[Q]], %[[K]], %[[K]] {{.*}} columns [0] {
 func.func @heads(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<?x4xf32>, %seq: !transformer.sequences) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
   %y, %s = transformer.attention %q, %k, %k sequences(%seq, %seq) options<causal> {num_heads = 2 : i64, scale = 0.5 : f64}
@@ -126,4 +126,19 @@ func.func @heads(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<?x4xf32>, 
   %z = transformer.attention %q, %k, %k sequences(%seq, %seq) query_scores(%p : tensor<?x4xf32>) columns [0] {num_heads = 2 : i64, scale = 0.5 : f64}
       : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   return %dq, %z : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// A cache has what attention multiplies.
+// ATTENTION-LABEL: @cached(
+// ATTENTION-SAME: %[[Q:[^:]*]]: tensor<?x8xf32>, %[[K:[^:]*]]: tensor<?x8xf32>
+// ATTENTION-DAG: %[[RQ:.*]] = transformer.quantize_rows bf16 %[[Q]]
+// ATTENTION-DAG: %[[RK:.*]] = transformer.quantize_rows bf16 %[[K]]
+// ATTENTION: %[[C:.*]] = transformer.append_pages %[[RK]], %[[RK]],
+// ATTENTION: transformer.paged_attention %[[RQ]], %[[C]] {{.*}} options<causal, bf16> {
+func.func @cached(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %cache: tensor<?x8x8xf32>, %seq: !transformer.sequences, %table: tensor<?x?xi64>, %lengths: tensor<?xi64>) -> (tensor<?x8xf32>, tensor<?x8x8xf32>) {
+  %c = transformer.append_pages %k, %k, %cache sequences(%seq) pages(%table : tensor<?x?xi64>, %lengths : tensor<?xi64>) {num_heads = 2 : i64}
+      : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8x8xf32>
+  %y = transformer.paged_attention %q, %c sequences(%seq) pages(%table : tensor<?x?xi64>, %lengths : tensor<?xi64>) options<causal>
+      {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8x8xf32> -> tensor<?x8xf32>
+  return %y, %c : tensor<?x8xf32>, tensor<?x8x8xf32>
 }

@@ -11,23 +11,6 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-/// The logarithm of the power of 2 above exp(x): numbers over it are rounded as they are alone.
-Value logOfPower(Loops &b, Value x) {
-  constexpr double ln2 = 0.6931471805599453;
-  return b.mulf(math::CeilOp::create(b, b.mulf(x, b.scalar(1 / ln2))), b.scalar(ln2));
-}
-
-/// To the nearest bfloat16, ties to even; a NaN stays one.
-Value roundToBf16(Loops &b, Value x) {
-  auto word = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
-  Value odd = b.both(arith::ShRUIOp::create(b, bits, word(16)), word(1));
-  Value up = b.add(b.add(bits, word(0x7fff)), odd);
-  Value rounded = arith::ShLIOp::create(b, arith::ShRUIOp::create(b, up, word(16)), word(16));
-  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
-  return b.select(isNaN, x, arith::BitcastOp::create(b, b.getF32Type(), rounded));
-}
-
 /// An online softmax; the result's own memory holds the weighted values.
 template <typename Op>
 void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf) {

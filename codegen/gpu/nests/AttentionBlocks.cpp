@@ -52,9 +52,9 @@ Value normalize(Loops &b, Value sum, Value total) {
 
 template <typename Op> class AttentionBlocks {
 public:
-  AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf)
+  AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf, bool areKeysBf16)
       : b(b), scores(b, op, factor), q(op.getQ()), cu(cu), result(op.getOuts()[0]), keysOf(keysOf),
-        target(*b.target) {
+        areKeysBf16(areKeysBf16), target(*b.target) {
     if constexpr (requires { op.getDropoutKey(); })
       dropoutKey = op.getDropoutKey();
     if (op.getOuts().size() > 1)
@@ -144,8 +144,8 @@ private:
   /// The block's queries and its first keys are on their way.
   Shared begin(const AttentionTile &tile, const Work &work, Value firstTile, Value endTile) {
     const TileShape &shape = tile.shape;
-    Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns),
-                  tile.vectors(shape.columns), tile.weights()};
+    Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns, areKeysBf16),
+                  tile.vectors(shape.columns, areKeysBf16), tile.weights()};
     tile.copy(shared.queries, b.index(0), shape.rows(), [&](Value i) {
       QueryRow row = rowOf(work, b.add(work.place.first, i));
       return Vector{{q, {row.query}}, scores.column(row.head)};
@@ -188,6 +188,9 @@ private:
     return values;
   }
 
+  /// Whether values are weighted by bfloat16, which the sum of weights is not of.
+  bool isRounded() const { return scores.options.getBf16(); }
+
   /// What values are weighted by: some are dropped, which the sum of weights has.
   void drop(const AttentionTile &tile, const Work &work, Value number, Values &weights) {
     if (!dropoutKey)
@@ -224,7 +227,9 @@ private:
         auto max = [&](Value x, Value y) { return b.maxf(x, y); };
         auto sum = [&](Value x, Value y) { return b.addf(x, y); };
         MutableArrayRef<Value> ofRow = MutableArrayRef(weights).slice(i * columns, columns);
-        Value highest = b.maxf(before[i], tile.overRow(ofRow, max)), shift = shiftOf(b, highest);
+        Value highest = tile.overRow(ofRow, max);
+        highest = b.maxf(before[i], isRounded() ? logOfPower(b, highest) : highest);
+        Value shift = shiftOf(b, highest);
         Value shrink = exp(b, b.subf(before[i], shift));
         for (Value &weight : ofRow)
           weight = exp(b, b.subf(weight, shift));
@@ -235,7 +240,8 @@ private:
       }
       drop(tile, work, number, weights);
       for (int64_t i = 0; i < rows * columns; ++i)
-        tile.putWeight(weights[i], shared.weights, i / columns, i % columns);
+        tile.putWeight(isRounded() ? roundToBf16(b, weights[i]) : weights[i], shared.weights,
+                       i / columns, i % columns);
       waitForCopies(b);
       barrier(b); // values and weights are there, keys are read
       Value following = b.add(number, 1);
@@ -350,6 +356,7 @@ private:
   AttentionScores scores;
   Value q, cu, result, logSumExp, dropoutKey; // the last two may be null
   KeysOf keysOf;
+  bool areKeysBf16; // and values; else f32
   const GpuTarget &target;
 };
 
@@ -387,7 +394,8 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, Ke
   if (!shape || op.getColumns()) // scores of distances: registers spill
     return false;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
-  AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf).emitTiles(*shape, /*split=*/false);
+  AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf, /*areKeysBf16=*/false)
+      .emitTiles(*shape, /*split=*/false);
   return true;
 }
 
@@ -395,7 +403,8 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp o
   std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getCache()});
   if (!shape)
     return false;
-  AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf);
+  bool isBf16 = cast<MemRefType>(op.getCache().getType()).getElementType().isBF16();
+  AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf, isBf16);
   nest.emitTiles(*shape, /*split=*/true);
   TileShape ofToken = *shape;
   ofToken.warps = ofToken.rowsOfThread = 1;

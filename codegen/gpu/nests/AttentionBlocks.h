@@ -46,6 +46,8 @@ struct GradientBuffers {
 /// Backward but for the sum of `dbias`, where there are tiles for it: emitted or not.
 bool emitAttentionGradientBlocks(Loops &b, kernel::AttentionGradientOp op,
                                  const GradientBuffers &buffers);
+bool emitAttentionGradientTensorCores(Loops &b, kernel::AttentionGradientOp op,
+                                      const GradientBuffers &buffers);
 
 } // namespace mlir::transformer::simt
 

@@ -37,7 +37,9 @@ public:
     deltas = b.buffer({ShapedType::kDynamic, scores.heads}, b.getF32Type(), queries);
     if (scores.bias)
       dbias = b.buffer({ShapedType::kDynamic, scores.heads * biasColumns}, b.getF32Type(), queries);
-    if (!emitAttentionGradientBlocks(b, op, {deltas, dbias, biasColumns})) {
+    GradientBuffers buffers{deltas, dbias, biasColumns};
+    if (!emitAttentionGradientTensorCores(b, op, buffers) &&
+        !emitAttentionGradientBlocks(b, op, buffers)) {
       b.threads({queries, heads}, [&](ValueRange at) { emitQuery(at[0], at[1]); });
       b.threads({b.dim(k, 0), b.index(scores.kvHeads)},
                 [&](ValueRange at) { emitKey(at[0], at[1]); });
@@ -66,8 +68,8 @@ private:
 
   Value dot(Value x, Value row, Value head, Value y, Value other, Value otherHead) {
     return b.sum(scores.headDim, [&](Value d) {
-      return b.mulf(b.load(x, {row, b.add(scores.column(head), d)}),
-                    b.load(y, {other, b.add(scores.column(otherHead), d)}));
+      return b.mulf(loadFloat(b, x, {row, b.add(scores.column(head), d)}),
+                    loadFloat(b, y, {other, b.add(scores.column(otherHead), d)}));
     });
   }
 
@@ -84,14 +86,17 @@ private:
       dp = b.mulf(dp, factor);
       kept = b.mulf(p, factor);
     }
-    return {kept, b.mulf(p, b.subf(dp, b.load(deltas, {query, head})))};
+    return {rounded(kept), b.mulf(p, b.subf(dp, b.load(deltas, {query, head})))};
   }
+
+  /// What a product multiplies by.
+  Value rounded(Value x) { return scores.options.getBf16() ? roundToBf16(b, x) : x; }
 
   /// Adds `factor` times a row of a head's numbers.
   void addRow(Value to, Value row, Value head, Value factor, Value from, Value other,
               Value otherHead) {
     b.forEach(b.index(0), b.index(scores.headDim), [&](Value d) {
-      Value x = b.load(from, {other, b.add(scores.column(otherHead), d)});
+      Value x = loadFloat(b, from, {other, b.add(scores.column(otherHead), d)});
       addTo(b, to, row, b.add(scores.column(head), d), b.mulf(factor, x));
     });
   }
@@ -110,11 +115,11 @@ private:
     b.forEach(from, end, [&](Value j) {
       Value key = b.add(of.firstKey, j), distance = b.sub(j, place);
       Value ds = weightAndGradient(query, head, key, j, distance).second;
-      Value scaled = b.mulf(ds, scores.scale());
-      addRow(dq, query, head, scaled, k, key, kvHead);
+      addRow(dq, query, head, b.mulf(rounded(ds), scores.scale()), k, key, kvHead);
       if (dqueryScores) {
         Value first = firstColumn(b, dqueryScores, head, scores.heads);
-        addTo(b, dqueryScores, query, b.add(first, scores.relativeColumn(distance)), scaled);
+        addTo(b, dqueryScores, query, b.add(first, scores.relativeColumn(distance)),
+              b.mulf(ds, scores.scale()));
       }
       if (dbias) {
         auto [column, length] = scores.biasPlace(distance);
@@ -139,12 +144,12 @@ private:
         Value place = b.add(from, i), distance = b.sub(number, place);
         Value query = b.add(of.firstQuery, b.sub(place, of.shift));
         auto [weight, ds] = weightAndGradient(query, head, key, number, distance);
-        Value scaled = b.mulf(ds, scores.scale());
         addRow(dv, key, kvHead, weight, dresult, query, head);
-        addRow(dk, key, kvHead, scaled, op.getQ(), query, head);
+        addRow(dk, key, kvHead, b.mulf(rounded(ds), scores.scale()), op.getQ(), query, head);
         if (dkeyScores) {
           Value first = firstColumn(b, dkeyScores, kvHead, scores.kvHeads);
-          addTo(b, dkeyScores, key, b.add(first, scores.relativeColumn(distance)), scaled);
+          addTo(b, dkeyScores, key, b.add(first, scores.relativeColumn(distance)),
+                b.mulf(ds, scores.scale()));
         }
       });
     });

@@ -1,15 +1,10 @@
 //===- AttentionGradientBlocks.cpp - backward of attention by blocks ------===//
 //
-// A block has some rows, of queries for dq and of keys for dk and dv, and goes through the other
-// side tile by tile: it makes the probabilities anew, then the gradients of the scores, which
-// weight what is added up in registers. Nobody else adds to its rows, so nothing is atomic, and a
-// row's sum has the order of its sequence. The next tile is on its way meanwhile, where there is
-// memory for two.
+// The next tile is on its way while one is multiplied, where there is memory for two.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/gpu/nests/AttentionBlocks.h"
+#include "codegen/gpu/nests/AttentionGradientNest.h"
 #include "codegen/gpu/nests/Blocks.h"
-#include "codegen/gpu/nests/Dropout.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -37,67 +32,27 @@ std::optional<Plan> choosePlan(const Loops &b, kernel::AttentionGradientOp op, i
   return std::nullopt;
 }
 
-class GradientBlocks {
+class GradientBlocks : public AttentionGradientNest {
 public:
+  // By warp, it would need more registers than there are.
   GradientBlocks(Loops &b, kernel::AttentionGradientOp op, const GradientBuffers &buffers)
-      : b(b), op(op), buffers(buffers), scores(b, op, op.getScaleFactor()) {}
-
-  void emitDeltas() {
-    Value y = op.getResult(), dy = op.getDresult();
-    b.threads({b.dim(y, 0), b.index(scores.heads)}, [&](ValueRange at) {
-      Value sum = b.sum(scores.headDim, [&](Value d) {
-        Values place = {at[0], b.add(scores.column(at[1]), d)};
-        return b.mulf(b.load(dy, place), b.load(y, place));
-      });
-      b.store(sum, buffers.deltas, at);
-    });
-  }
+      : AttentionGradientNest(b, op, buffers, /*byWarp=*/false) {}
 
   void emitQueries(const Plan &plan) {
     const TileShape &shape = plan.shape;
-    int64_t group = scores.group();
-    Value cu = op.getCuQueries(),
-          tiles = countTiles(b, b.dim(op.getQ(), 0), cu, group, shape.rows());
-    blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
-      Work work{findTile(b, at[0], cu, group, shape.rows()), {}, at[1]};
-      work.keys = sequenceIn(op.getCuKeys(), work.queries.sequence);
-      b.ifThen(b.less(work.queries.first, b.mul(work.queries.tokens, group)),
-               [&] { emitQueryTile(AttentionTile(b, shape, thread), plan.slots, thread, work); });
+    forTilesOfQueries(shape.rows(), shape.threads(), [&](const Work &work, Value thread) {
+      emitQueryTile(AttentionTile(b, shape, thread), plan.slots, thread, work);
     });
   }
 
   void emitKeys(const Plan &plan) {
     const TileShape &shape = plan.shape;
-    Value cu = op.getCuKeys(), tiles = countTiles(b, b.dim(op.getK(), 0), cu, 1, shape.rows());
-    blocks(b, {tiles, b.index(scores.kvHeads)}, shape.threads(), [&](ValueRange at, Value thread) {
-      Work work{{}, findTile(b, at[0], cu, 1, shape.rows()), at[1]};
-      work.queries = sequenceIn(op.getCuQueries(), work.keys.sequence);
-      b.ifThen(b.less(work.keys.first, work.keys.tokens),
-               [&] { emitKeyTile(AttentionTile(b, shape, thread), plan.slots, thread, work); });
+    forTilesOfKeys(shape.rows(), shape.threads(), [&](const Work &work, Value thread) {
+      emitKeyTile(AttentionTile(b, shape, thread), plan.slots, work);
     });
   }
 
 private:
-  /// A sequence's queries and keys; the side that the block has rows of is a tile.
-  struct Work {
-    SequenceTile queries, keys;
-    Value kvHead;
-  };
-
-  SequenceTile sequenceIn(Value cu, Value sequence) {
-    Value first = b.load(cu, sequence);
-    return {sequence, b.index(0), first, b.sub(b.load(cu, b.add(sequence, 1)), first)};
-  }
-
-  QueryRow rowOf(const Work &work, Value number) {
-    return queryRow(scores, work.queries, work.keys.tokens, work.kvHead, number);
-  }
-
-  /// Behind a sequence's last key it is that again.
-  Value keyOf(const Work &work, Value number) {
-    return b.add(work.keys.firstRow, b.min(number, b.sub(work.keys.tokens, b.index(1))));
-  }
-
   /// Vectors of either side, on their way from two buffers.
   void copyQueries(const AttentionTile &tile, const Work &work, Value q, Value dresult, Value place,
                    Value first, int64_t count) {
@@ -114,30 +69,6 @@ private:
       tile.copy(to, place, count, [&, from = from](Value i) {
         return Vector{{from, {keyOf(work, b.add(first, i))}}, scores.column(work.kvHead)};
       });
-  }
-
-  /// Goes through tiles `[from, end)` of the other side: `copy` begins to copy one to a place,
-  /// `turn` has it there.
-  Values through(int64_t slots, int64_t columns, Value from, Value end, ValueRange values,
-                 function_ref<void(Value place, Value number)> copy,
-                 function_ref<Values(Value place, Value number, ValueRange)> turn) {
-    auto placeOf = [&](Value number) { return b.mul(b.rem(number, slots), columns); };
-    if (slots > 1)
-      b.ifThen(b.less(from, end), [&] { copy(placeOf(from), from); });
-    Values sums = b.loop(from, end, values, [&](Value number, ValueRange before) {
-      if (slots == 1) {
-        barrier(b); // the one before is read
-        copy(placeOf(number), number);
-      }
-      waitForCopies(b);
-      barrier(b);
-      Value following = b.add(number, 1);
-      if (slots > 1)
-        b.ifThen(b.less(following, end), [&] { copy(placeOf(following), following); });
-      return turn(placeOf(number), number, before);
-    });
-    waitForCopies(b); // there is no tile: of the block's rows
-    return sums;
   }
 
   /// Of a row of queries: what its scores' probabilities and gradients follow from.
@@ -165,11 +96,6 @@ private:
     return {kept, b.select(seen, b.mulf(p, b.subf(dweight, saved.delta)), none)};
   }
 
-  DropoutFactors dropout(const QueryRow &row) {
-    double rate = scores.options.getDropout().convertToDouble();
-    return {b, op.getDropoutKey(), rate, b.add(row.head, 1)};
-  }
-
   void emitQueryTile(const AttentionTile &tile, int64_t slots, Value thread, const Work &work) {
     const TileShape &shape = tile.shape;
     int64_t rows = shape.rowsOfThread, columns = shape.columnsOfThread();
@@ -183,15 +109,8 @@ private:
       own.push_back(rowOf(work, b.add(work.queries.first, tile.row(i))));
       saved.push_back(savedOf(own.back()));
     }
-    Value last = b.add(work.queries.first, shape.rows() - 1);
-    Value from = b.div(rowOf(work, work.queries.first).from, shape.columns);
-    Value end = b.max(rowOf(work, last).end, b.index(0));
-    end = b.div(b.add(end, shape.columns - 1), shape.columns);
-    withOwnRow(tile, thread, work, [&](const QueryRow &row) {
-      clearColumns(b, buffers.dbias, row.query,
-                   firstColumn(b, buffers.dbias, row.head, scores.heads),
-                   rowWidth(buffers.dbias) / scores.heads);
-    });
+    auto [from, end] = tilesOfKeys(work, shape.rows(), shape.columns);
+    clearTable(work, shape.rows(), thread);
     Values none(rows * shape.numbersOfThread() + (isSlope() ? rows : 0), b.scalar(0));
     Values sums = through(
         slots, shape.columns, from, end, none,
@@ -222,8 +141,7 @@ private:
             }
           }
           barrier(b);
-          withOwnRow(tile, thread, work,
-                     [&](const QueryRow &row) { addToTable(tile, thread, row, weights, first); });
+          addToTable(work, shape.rows(), thread, weights, first, shape.columns);
           Values next = tile.addWeighted(before.drop_back(lengths.size()), weights, k, place);
           next.append(lengths);
           return next;
@@ -245,48 +163,14 @@ private:
     }
   }
 
-  /// Whether what distances add is a number a head, times their length.
-  bool isSlope() const {
-    return scores.bias && cast<MemRefType>(scores.bias.getType()).getRank() == 1;
-  }
-
-  /// A table by distance, of which many places of a row add to one number, have a thread a row.
-  void withOwnRow(const AttentionTile &tile, Value thread, const Work &work,
-                  function_ref<void(const QueryRow &)> body) {
-    if (!buffers.dbias || isSlope())
-      return;
-    b.ifThen(b.less(thread, b.index(tile.shape.rows())), [&] {
-      QueryRow row = rowOf(work, b.add(work.queries.first, thread));
-      b.ifThen(row.isThere, [&] { body(row); });
-    });
-  }
-
-  void addToTable(const AttentionTile &tile, Value thread, const QueryRow &row, Value gradients,
-                  Value first) {
-    b.forEach(b.index(0), b.index(tile.shape.columns), [&](Value i) {
-      Value distance = b.sub(b.add(first, i), row.place), ds = b.load(gradients, {thread, i});
-      Value column = b.add(firstColumn(b, buffers.dbias, row.head, scores.heads),
-                           scores.biasPlace(distance).first);
-      addTo(b, buffers.dbias, row.query, column, ds);
-    });
-  }
-
-  void emitKeyTile(const AttentionTile &tile, int64_t slots, Value thread, const Work &work) {
+  void emitKeyTile(const AttentionTile &tile, int64_t slots, const Work &work) {
     const TileShape &shape = tile.shape;
-    int64_t rows = shape.rowsOfThread, columns = shape.columnsOfThread(), group = scores.group();
+    int64_t rows = shape.rowsOfThread, columns = shape.columnsOfThread();
     Value k = tile.vectors(shape.rows()), v = tile.vectors(shape.rows());
     Value q = tile.vectors(slots * shape.columns), dresult = tile.vectors(slots * shape.columns);
     Value weights = tile.weights(), gradients = tile.weights();
     copyKeys(tile, work, k, v, b.index(0), work.keys.first, shape.rows());
-    // Of the places of queries among the keys, those that see a key of the tile.
-    Value shift = b.sub(work.keys.tokens, work.queries.tokens);
-    Value behind = b.add(shift, work.queries.tokens);
-    Value last = b.min(b.add(work.keys.first, shape.rows()), work.keys.tokens);
-    Value from = b.sub(scores.queriesOf(work.keys.first, shift, behind).first, shift);
-    Value end = scores.queriesOf(b.sub(last, b.index(1)), shift, behind).second;
-    end = b.max(b.mul(b.sub(end, shift), group), b.index(0));
-    from = b.div(b.mul(from, group), shape.columns);
-    end = b.div(b.add(end, shape.columns - 1), shape.columns);
+    auto [from, end] = tilesOfQueries(work, shape.rows(), shape.columns);
     int64_t numbers = rows * shape.numbersOfThread();
     Values sums = through(
         slots, shape.columns, from, end, Values(2 * numbers, b.scalar(0)),
@@ -330,18 +214,14 @@ private:
       });
     }
   }
-
-  Loops &b;
-  kernel::AttentionGradientOp op;
-  const GradientBuffers &buffers;
-  AttentionScores scores;
 };
 
 } // namespace
 
 bool transformer::simt::emitAttentionGradientBlocks(Loops &b, kernel::AttentionGradientOp op,
                                                     const GradientBuffers &buffers) {
-  if (!b.target || op.getColumns()) // scores of distances: registers spill
+  bool isBf16 = cast<MemRefType>(op.getQ().getType()).getElementType().isBF16();
+  if (!b.target || isBf16 || op.getColumns()) // scores of distances: registers spill
     return false;
   std::optional<Plan> ofQueries = choosePlan(b, op, /*sums=*/1);
   std::optional<Plan> ofKeys = choosePlan(b, op, /*sums=*/2);

@@ -2,6 +2,7 @@
 #include "codegen/gpu/nests/AttentionMmaTile.h"
 #include "codegen/gpu/nests/Blocks.h"
 #include "codegen/gpu/nests/ProductOperands.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -10,16 +11,26 @@ using namespace mlir::transformer::simt;
 std::optional<MmaTileShape> transformer::simt::chooseMmaTile(const GpuTarget &target,
                                                              int64_t headDim, bool hasOptions) {
   MmaTileShape shape{target.attentionWarps, mmaRows, target.tensorAttentionKeys, headDim};
-  if (shape.depth() > target.tensorAttentionHeadDim || shape.bytes() > target.sharedMemoryBytes)
+  auto isTooLarge = [&](const MmaTileShape &tile) {
+    return tile.vectorBytes(tile.rows() + 2 * tile.columns) > target.sharedMemoryBytes;
+  };
+  if (shape.depth() > target.tensorAttentionHeadDim || isTooLarge(shape))
     return std::nullopt;
   if (shape.numSums() > target.tensorAttentionSums)
-    shape.keys /= 2; // whose scores are in registers as well
+    shape.columns /= 2; // whose scores are in registers as well
   // Twice the rows for each key that is loaded, where a thread has registers for them.
   MmaTileShape larger = shape;
   larger.rowsOfWarp = 2 * mmaRows;
-  bool fits = !hasOptions && larger.numSums() <= target.tensorAttentionSums &&
-              larger.bytes() <= target.sharedMemoryBytes;
+  bool fits = !hasOptions && larger.numSums() <= target.tensorAttentionSums && !isTooLarge(larger);
   return fits ? larger : shape;
+}
+
+Value transformer::simt::exp2(Loops &b, Value x) {
+  return LLVM::InlineAsmOp::create(b, b.getF32Type(), ValueRange{x}, "ex2.approx.ftz.f32 $0, $1;",
+                                   "=f,f", /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                   ArrayAttr())
+      .getResult(0);
 }
 
 AttentionMmaTile::AttentionMmaTile(Loops &b, MmaTileShape shape, Value thread)
@@ -54,7 +65,7 @@ Value AttentionMmaTile::vectors(int64_t count) const {
   return buffer;
 }
 
-void AttentionMmaTile::copy(Value to, int64_t count, Value buffer, bool often,
+void AttentionMmaTile::copy(Value to, Value first, int64_t count, Value buffer, bool often,
                             function_ref<Vector(Value)> from) const {
   int64_t width = alignedNumbers(buffer, /*most=*/8);
   while (shape.headDim % width)
@@ -70,7 +81,7 @@ void AttentionMmaTile::copy(Value to, int64_t count, Value buffer, bool often,
                         : b.div(part, parts);
       Value column = b.mul(b.rem(isWhole ? thread : part, parts), width);
       Vector vector = from(i);
-      Values at = vector.row.at, place = {i, column};
+      Values at = vector.row.at, place = {b.add(first, i), column};
       at.push_back(b.add(vector.column, column));
       if (width > 1)
         copyAsyncIf(b, Value(), buffer, at, to, place, width);
@@ -91,21 +102,36 @@ void AttentionMmaTile::copy(Value to, int64_t count, Value buffer, bool often,
     copyStep(b.index(step));
 }
 
+void AttentionMmaTile::copyColumns(Value to, Value first, Value number, Value count, Value buffer,
+                                   function_ref<Vector(Value)> from) const {
+  Value begin = b.mul(number, shape.columns), last = b.sub(count, b.index(1));
+  auto copyTile = [&](bool isWhole) {
+    copy(to, first, shape.columns, buffer, /*often=*/isWhole, [&](Value i) {
+      Value at = b.add(begin, i);
+      return from(isWhole ? at : b.min(at, last)); // of a whole tile, places are no more than a sum
+    });
+    return Values();
+  };
+  b.ifElse(
+      b.less(b.add(begin, shape.columns - 1), count), [&] { return copyTile(/*isWhole=*/true); },
+      [&] { return copyTile(/*isWhole=*/false); });
+}
+
 /// 16 rows of the warp's from `row` on, and 16 of their numbers.
-Values AttentionMmaTile::loadRows(Value queries, int64_t row, int64_t depth) const {
+Values AttentionMmaTile::loadRows(Value rows, int64_t row, int64_t depth) const {
   Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
   Value down = b.mul(b.rem(number, 2), matrix), along = b.mul(b.div(number, 2), matrix);
   Value place = b.add(b.add(b.add(firstRow, line), down), row);
-  return loadMatrices(b, queries, Values{place, b.add(along, depth)}, /*transpose=*/false);
+  return loadMatrices(b, rows, Values{place, b.add(along, depth)}, /*transpose=*/false);
 }
 
-Values AttentionMmaTile::loadQueries(Value queries) const {
+Values AttentionMmaTile::loadRows(Value rows) const {
   constexpr int64_t most = 32;
   Values loaded;
   if (shape.rowsOfWarp == mmaRows && shape.depth() * mmaRows / warpSize / 2 <= most)
     for (int64_t depth = 0; depth < shape.depth(); depth += mmaDepth)
       for (int64_t row = 0; row < shape.rowsOfWarp; row += mmaRows)
-        loaded.append(loadRows(queries, row, depth));
+        loaded.append(loadRows(rows, row, depth));
   return loaded;
 }
 
@@ -121,50 +147,83 @@ static void addProducts(Loops &b, ArrayRef<Values> rows, ArrayRef<Value> columns
   }
 }
 
-Values AttentionMmaTile::products(Value queries, ValueRange loaded, Value keys) const {
-  Values sums(shape.numScores(), b.scalar(0));
+Values AttentionMmaTile::products(Value left, ValueRange loaded, Value right, Value first) const {
+  Values sums(shape.numProducts(), b.scalar(0));
   Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
   Value along = b.mul(b.rem(number, 2), matrix), down = b.mul(b.div(number, 2), matrix);
-  Value ofLane = b.add(down, line);
+  Value ofLane = b.add(first, b.add(down, line));
   for (int64_t depth = 0; depth < shape.depth(); depth += mmaDepth) {
     SmallVector<Values> rows;
     for (int64_t row = 0; row < shape.rowsOfWarp; row += mmaRows) {
-      int64_t first = (depth / mmaDepth * (shape.rowsOfWarp / mmaRows) + row / mmaRows) * 4;
-      rows.push_back(loaded.empty() ? loadRows(queries, row, depth)
-                                    : Values(loaded.slice(first, 4)));
+      int64_t at = (depth / mmaDepth * (shape.rowsOfWarp / mmaRows) + row / mmaRows) * 4;
+      rows.push_back(loaded.empty() ? loadRows(left, row, depth) : Values(loaded.slice(at, 4)));
     }
-    for (int64_t key = 0; key < shape.keys; key += 2 * mmaColumns) {
-      Values place = {b.add(ofLane, key), b.add(along, depth)};
-      Values two = loadMatrices(b, keys, place, /*transpose=*/false);
-      addProducts(b, rows, two, sums, key);
+    for (int64_t column = 0; column < shape.columns; column += 2 * mmaColumns) {
+      Values place = {b.add(ofLane, column), b.add(along, depth)};
+      Values two = loadMatrices(b, right, place, /*transpose=*/false);
+      addProducts(b, rows, two, sums, column);
     }
   }
   return sums;
 }
 
-Values AttentionMmaTile::addWeighted(ValueRange sums, ValueRange weights, Value values) const {
-  int64_t weightsOfRows = shape.keys / mmaColumns * sumsOfMma;
+Values AttentionMmaTile::addWeighted(ValueRange sums, ValueRange weights, Value right,
+                                     Value first) const {
+  int64_t weightsOfRows = shape.columns / mmaColumns * sumsOfMma;
   Values next(sums);
   Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
   Value down = b.mul(b.rem(number, 2), matrix), along = b.mul(b.div(number, 2), matrix);
-  Value ofLane = b.add(down, line);
-  for (int64_t key = 0; key < shape.keys; key += mmaDepth) {
+  Value ofLane = b.add(first, b.add(down, line));
+  for (int64_t vector = 0; vector < shape.columns; vector += mmaDepth) {
     // Sums of two products, 16 rows and 8 columns each, lie as the rows of the next one.
     SmallVector<Values> rows;
-    for (int64_t first = 0; first < shape.numScores(); first += weightsOfRows) {
+    for (int64_t begin = 0; begin < shape.numProducts(); begin += weightsOfRows) {
       Values &registers = rows.emplace_back();
       for (int64_t e = 0; e < 2 * sumsOfMma; e += 2) {
-        int64_t at = first + key / mmaColumns * sumsOfMma + e;
+        int64_t at = begin + vector / mmaColumns * sumsOfMma + e;
         registers.push_back(packBf16(b, weights[at], weights[at + 1]));
       }
     }
     for (int64_t column = 0; column < shape.depth(); column += 2 * mmaColumns) {
-      Values place = {b.add(ofLane, key), b.add(along, column)};
-      Values two = loadMatrices(b, values, place, /*transpose=*/true);
+      Values place = {b.add(ofLane, vector), b.add(along, column)};
+      Values two = loadMatrices(b, right, place, /*transpose=*/true);
       addProducts(b, rows, two, next, column);
     }
   }
   return next;
+}
+
+void AttentionMmaTile::mask(Values &products, ArrayRef<ColumnRange> ranges, bool begins,
+                            Value column, Value none) const {
+  Value first = b.add(column, pair);
+  auto behind = [&](Value place) -> Value { // how far from the thread's first
+    return arith::IndexCastOp::create(b, b.getI32Type(), b.sub(place, first));
+  };
+  auto isSeen = [&](const Value &from, const Value &end, int64_t least, int64_t most) {
+    auto word = [&](int64_t at) { return arith::ConstantIntOp::create(b, at, 32); };
+    Value seen = b.less(word(most), end);
+    if (begins)
+      seen = b.both(seen, b.compare(arith::CmpIPredicate::sge, word(least), from));
+    return seen;
+  };
+  Value all;
+  for (const ColumnRange &range : ranges) {
+    Value seen = isSeen(behind(range.from), behind(range.end), 0, shape.columns - mmaColumns + 1);
+    all = all ? b.both(all, seen) : seen;
+  }
+  auto someAreSeen = [&] {
+    Values some(products), froms, ends;
+    for (const ColumnRange &range : ranges) { // hidden: LLVM would do all this in every tile
+      froms.push_back(behind(hidden(b, range.from)));
+      ends.push_back(behind(hidden(b, range.end)));
+    }
+    for (auto [n, value] : llvm::enumerate(some)) {
+      auto [i, at] = placeOf(static_cast<int64_t>(n), shape.columns);
+      value = b.select(isSeen(froms[i], ends[i], at, at), value, none);
+    }
+    return some;
+  };
+  products = b.ifElse(all, [&] { return products; }, someAreSeen);
 }
 
 Value AttentionMmaTile::overRow(Value value, function_ref<Value(Value, Value)> combine) const {

@@ -7,10 +7,10 @@
 
 namespace mlir::transformer::simt {
 
-/// Scores of `rows()` queries with `keys` keys of `headDim` numbers. A warp has some rows, and all
-/// keys of each: what its products leave in registers is what its next ones take.
+/// Products of `rows()` vectors of `headDim` numbers with `columns` others. A warp has some rows,
+/// and all columns of each: what its products leave in registers is what its next ones take.
 struct MmaTileShape {
-  int64_t warps, rowsOfWarp, keys, headDim;
+  int64_t warps, rowsOfWarp, columns, headDim;
 
   int64_t threads() const { return warps * warpSize; }
   int64_t rows() const { return warps * rowsOfWarp; }
@@ -20,15 +20,24 @@ struct MmaTileShape {
   int64_t depth() const { return llvm::alignTo(headDim, mmaDepth); }
   /// Of vectors in shared memory: eight neighbours begin in different banks.
   int64_t stride() const { return depth() + matrix; }
-  int64_t bytes() const { return 2 * stride() * (rows() + 2 * keys); }
-  /// Numbers of a thread: a weighted sum of values, a row of scores.
+  int64_t vectorBytes(int64_t count) const { return 2 * stride() * count; }
+  /// Numbers of a thread: its rows' weighted sums of vectors, its products.
   int64_t numSums() const { return rowsOfWarp * depth() / warpSize; }
-  int64_t numScores() const { return rowsOfWarp * keys / warpSize; }
+  int64_t numProducts() const { return rowsOfWarp * columns / warpSize; }
 };
 
-/// The largest tile that a block can have; nothing where there is none.
+/// The largest tile of attention that a block can have; nothing where there is none.
 std::optional<MmaTileShape> chooseMmaTile(const GpuTarget &target, int64_t headDim,
                                           bool hasOptions);
+
+constexpr double log2e = 1.4426950408889634;
+/// 2^x to 2^-22; exact where x is whole.
+Value exp2(Loops &b, Value x);
+
+/// The columns `[from, end)` that a row sees.
+struct ColumnRange {
+  Value from, end;
+};
 
 /// What a thread does with its tile.
 class AttentionMmaTile {
@@ -45,17 +54,24 @@ public:
 
   /// Shared memory for vectors of bf16, with zeros behind their numbers.
   Value vectors(int64_t count) const;
-  /// Begins to copy `count` vectors, as wide as they lie in `buffer`; what happens often may have
-  /// places in registers.
-  void copy(Value to, int64_t count, Value buffer, bool often,
+  /// Begins to copy `count` vectors to those from `first` on, as wide as they lie in `buffer`; what
+  /// happens often may have places in registers.
+  void copy(Value to, Value first, int64_t count, Value buffer, bool often,
             function_ref<Vector(Value i)> from) const;
+  /// Likewise, the `number`-th tile's columns of `count`; behind the last one it is that again.
+  void copyColumns(Value to, Value first, Value number, Value count, Value buffer,
+                   function_ref<Vector(Value i)> from) const;
 
-  /// The warp's queries as registers, where those are few, else nothing.
-  Values loadQueries(Value queries) const;
-  /// Products of the warp's queries with all keys.
-  Values products(Value queries, ValueRange loaded, Value keys) const;
-  /// `sums` and the values of all keys, by weights that lie as products do.
-  Values addWeighted(ValueRange sums, ValueRange weights, Value values) const;
+  /// The warp's rows as registers, where those are few, else nothing.
+  Values loadRows(Value rows) const;
+  /// Products of the warp's rows with all columns, vectors of `right` from `first` on.
+  Values products(Value rows, ValueRange loaded, Value right, Value first) const;
+  /// `sums` and the vectors of all columns, by weights that lie as products do.
+  Values addWeighted(ValueRange sums, ValueRange weights, Value right, Value first) const;
+  /// Of products of the columns from `column` on, `none` where one is not in its row's range;
+  /// without `begins` nothing is before a range. Tiles without an edge compute no masks.
+  void mask(Values &products, ArrayRef<ColumnRange> ranges, bool begins, Value column,
+            Value none) const;
 
   /// Over a row's columns, of what its threads have.
   Value overRow(Value value, function_ref<Value(Value, Value)> combine) const;
@@ -66,7 +82,7 @@ public:
   MmaTileShape shape;
 
 private:
-  Values loadRows(Value queries, int64_t row, int64_t depth) const;
+  Values loadRows(Value rows, int64_t row, int64_t depth) const;
 
   Value thread, lane, firstRow, pair;
 };

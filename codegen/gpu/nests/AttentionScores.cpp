@@ -1,5 +1,6 @@
 //===- AttentionScores.cpp - what a query and a key have in common --------===//
 #include "codegen/gpu/nests/AttentionScores.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -75,4 +76,19 @@ Value AttentionScores::ofProduct(Value product, Value query, Value head, Value r
   if (length)
     return b.addf(score, b.mulf(length, b.load(bias, head)));
   return b.addf(score, b.load(bias, {head, place}));
+}
+
+Value transformer::simt::roundToBf16(Loops &b, Value x) {
+  auto word = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
+  Value odd = b.both(arith::ShRUIOp::create(b, bits, word(16)), word(1));
+  Value up = b.add(b.add(bits, word(0x7fff)), odd);
+  Value rounded = arith::ShLIOp::create(b, arith::ShRUIOp::create(b, up, word(16)), word(16));
+  Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+  return b.select(isNaN, x, arith::BitcastOp::create(b, b.getF32Type(), rounded));
+}
+
+Value transformer::simt::logOfPower(Loops &b, Value x) {
+  constexpr double ln2 = 0.6931471805599453;
+  return b.mulf(math::CeilOp::create(b, b.mulf(x, b.scalar(1 / ln2))), b.scalar(ln2));
 }

@@ -13,6 +13,11 @@ inline Value loadFloat(Loops &b, Value buffer, ValueRange at) {
   return x.getType().isBF16() ? arith::ExtFOp::create(b, b.getF32Type(), x).getResult() : x;
 }
 
+/// To the nearest bfloat16, ties to even; a NaN stays one.
+Value roundToBf16(Loops &b, Value x);
+/// The logarithm of the power of 2 above exp(x): numbers over it are rounded as they are alone.
+Value logOfPower(Loops &b, Value x);
+
 /// A row of keys or values: `[..., column]` of a buffer.
 struct Place {
   Value buffer;

@@ -12,7 +12,6 @@
 #include "codegen/gpu/nests/Blocks.h"
 #include "codegen/gpu/nests/Dropout.h"
 #include "codegen/gpu/nests/Kernels.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <limits>
 
@@ -22,20 +21,11 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-constexpr double ln2 = 0.6931471805599453, log2e = 1.4426950408889634;
+constexpr double ln2 = 0.6931471805599453;
 
 Value lowest(Loops &b) { return b.scalar(-std::numeric_limits<float>::infinity()); }
 Value isSame(Loops &b, Value x, Value y) {
   return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
-}
-
-/// 2^x to 2^-22; exact where x is whole.
-Value exp2(Loops &b, Value x) {
-  return LLVM::InlineAsmOp::create(b, b.getF32Type(), ValueRange{x}, "ex2.approx.ftz.f32 $0, $1;",
-                                   "=f,f", /*has_side_effects=*/false, /*is_align_stack=*/false,
-                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
-                                   ArrayAttr())
-      .getResult(0);
 }
 
 class TensorCoreAttention {
@@ -89,27 +79,15 @@ private:
   std::pair<Value, Value> tilesOfKeys(const Work &work) {
     Value from = rowOf(work, b.index(0)).from;
     Value end = b.max(rowOf(work, b.index(shape.rows() - 1)).end, b.index(0));
-    Value begin = b.div(from, shape.keys);
-    return {begin, b.max(begin, b.div(b.add(end, shape.keys - 1), shape.keys))};
+    Value begin = b.div(from, shape.columns);
+    return {begin, b.max(begin, b.div(b.add(end, shape.columns - 1), shape.columns))};
   }
 
-  /// Behind the last key it is that again. Of tiles that have all of theirs, places are no more
-  /// than a sum.
   void copyKeys(const AttentionMmaTile &tile, const Work &work, Value to, Value from,
                 Value number) {
-    Value first = b.mul(number, shape.keys), column = scores.column(work.kvHead);
-    Value last = b.sub(work.keys, b.index(1)), firstRow = b.add(work.firstKey, first);
-    auto copy = [&](bool isWhole) {
-      tile.copy(to, shape.keys, from, /*often=*/isWhole, [&](Value i) {
-        Value row =
-            isWhole ? b.add(firstRow, i) : b.add(work.firstKey, b.min(b.add(first, i), last));
-        return Vector{{from, {row}}, column};
-      });
-      return Values();
-    };
-    b.ifElse(
-        b.less(b.add(first, shape.keys - 1), work.keys), [&] { return copy(/*isWhole=*/true); },
-        [&] { return copy(/*isWhole=*/false); });
+    tile.copyColumns(to, b.index(0), number, work.keys, from, [&](Value key) {
+      return Vector{{from, {b.add(work.firstKey, key)}}, scores.column(work.kvHead)};
+    });
   }
 
   /// Whether scores are products times one positive number, which is left for later.
@@ -118,42 +96,18 @@ private:
 
   /// Of products, scores of the thread's places in a tile of keys, as powers of 2.
   void finishScores(const AttentionMmaTile &tile, const Work &work, Value number, Values &values) {
-    Value first = b.add(b.mul(number, shape.keys), tile.column());
-    auto behind = [&](Value key) -> Value { // how far from the thread's first
-      return arith::IndexCastOp::create(b, b.getI32Type(), b.sub(key, first));
-    };
-    auto isSeen = [&](const Value &begin, const Value &end, int64_t from, int64_t last) {
-      auto word = [&](int64_t column) { return arith::ConstantIntOp::create(b, column, 32); };
-      Value seen = b.less(word(last), end);
-      if (scores.options.getWindow())
-        seen = b.both(seen, b.compare(arith::CmpIPredicate::sge, word(from), begin));
-      return seen;
-    };
-    Value all;
-    for (const QueryRow &row : work.rows) {
-      Value seen = isSeen(behind(row.from), behind(row.end), 0, shape.keys - mmaColumns + 1);
-      all = all ? b.both(all, seen) : seen;
-    }
+    Value first = b.mul(number, shape.columns);
     if (!areProducts())
-      addBias(work, first, values);
-    auto someAreSeen = [&] {
-      Values some(values), begins, ends;
-      for (const QueryRow &row : work.rows) { // hidden: LLVM would do all this in every tile
-        begins.push_back(behind(hidden(b, row.from)));
-        ends.push_back(behind(hidden(b, row.end)));
-      }
-      for (auto [n, value] : llvm::enumerate(some)) {
-        auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.keys);
-        value = b.select(isSeen(begins[i], ends[i], column, column), value, lowest(b));
-      }
-      return some;
-    };
-    values = b.ifElse(all, [&] { return values; }, someAreSeen);
+      addBias(work, b.add(first, tile.column()), values);
+    SmallVector<ColumnRange> seen;
+    for (const QueryRow &row : work.rows)
+      seen.push_back({row.from, row.end});
+    tile.mask(values, seen, /*begins=*/scores.options.getWindow() != 0, first, lowest(b));
   }
 
   void addBias(const Work &work, Value first, Values &values) {
     for (auto [n, value] : llvm::enumerate(values)) {
-      auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.keys);
+      auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.columns);
       const QueryRow &row = work.rows[i];
       Value distance = b.sub(b.add(first, column), row.place);
       value = scores.ofProduct(value, row.query, row.head, Value(), distance);
@@ -168,13 +122,13 @@ private:
     constexpr int64_t drawn = DropoutFactors::group / DropoutFactors::lanes; // columns of a draw
     double rate = scores.options.getDropout().convertToDouble();
     for (auto [n, weight] : llvm::enumerate(weights)) {
-      auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.keys);
+      auto [i, column] = AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.columns);
       int64_t lane = column % DropoutFactors::group;
       if (lane >= DropoutFactors::lanes)
         continue; // drawn with another
       DropoutFactors factors{b, dropoutKey, rate, b.add(work.rows[i].head, 1)};
-      Value group =
-          b.add(b.mul(number, shape.keys / DropoutFactors::group), column / DropoutFactors::group);
+      Value group = b.add(b.mul(number, shape.columns / DropoutFactors::group),
+                          column / DropoutFactors::group);
       Values each = factors.draw(work.rows[i].query, group, b.add(tile.column(), lane));
       for (int64_t c = 0; c < drawn; ++c) {
         Value &kept = weights[n + c * sumsOfMma];
@@ -186,16 +140,16 @@ private:
   /// Of each row the whole number that scores are lessened by and the thread's part of the sum of
   /// weights, then the weighted values.
   Values attend(const AttentionMmaTile &tile, const Work &work, Value from, Value end) {
-    Value queries = tile.vectors(shape.rows()), keys = tile.vectors(shape.keys);
-    Value values = tile.vectors(shape.keys);
-    tile.copy(queries, shape.rows(), q, /*often=*/false, [&](Value i) {
+    Value queries = tile.vectors(shape.rows()), keys = tile.vectors(shape.columns);
+    Value values = tile.vectors(shape.columns);
+    tile.copy(queries, b.index(0), shape.rows(), q, /*often=*/false, [&](Value i) {
       QueryRow row = rowOf(work, i);
       return Vector{{q, {row.query}}, scores.column(row.head)};
     });
     b.ifThen(b.less(from, end), [&] { copyKeys(tile, work, keys, k, from); });
     waitForCopies(b);
     barrier(b);
-    Values loaded = tile.loadQueries(queries);
+    Values loaded = tile.loadRows(queries);
     int64_t rows = shape.rowsOfThread();
     Values none(rows, lowest(b));
     none.append(rows + shape.numSums(), b.scalar(0));
@@ -203,7 +157,7 @@ private:
       waitForCopies(b);
       barrier(b); // keys are there, values are read
       copyKeys(tile, work, values, v, number);
-      Values weights = tile.products(queries, loaded, keys), next(before);
+      Values weights = tile.products(queries, loaded, keys, b.index(0)), next(before);
       finishScores(tile, work, number, weights);
       makeWeights(tile, weights, next);
       drop(tile, work, number, weights);
@@ -211,7 +165,8 @@ private:
       barrier(b); // values are there, keys are read
       Value following = b.add(number, 1);
       b.ifThen(b.less(following, end), [&] { copyKeys(tile, work, keys, k, following); });
-      Values sums = tile.addWeighted(ArrayRef(next).drop_front(2 * rows), weights, values);
+      Values sums =
+          tile.addWeighted(ArrayRef(next).drop_front(2 * rows), weights, values, b.index(0));
       llvm::copy(sums, next.begin() + 2 * rows);
       return next;
     });
@@ -226,7 +181,7 @@ private:
       Value highest, sum;
       auto ofRow = [&](function_ref<void(Value &)> body) {
         for (auto [n, weight] : llvm::enumerate(weights))
-          if (AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.keys).first == i)
+          if (AttentionMmaTile::placeOf(static_cast<int64_t>(n), shape.columns).first == i)
             body(weight);
       };
       auto max = [&](Value x, Value y) { return b.maxf(x, y); };

@@ -9,6 +9,18 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
+bool isBf16(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType().isBF16(); }
+
+/// Four numbers of a vector in shared memory, as f32.
+Values loadFourOf(Loops &b, Value vectors, ValueRange at) {
+  if (!isBf16(vectors))
+    return loadFour(b, vectors, at);
+  Values four = loadVector(b, vectors, at, 4);
+  for (Value &each : four)
+    each = arith::ExtFOp::create(b, b.getF32Type(), each);
+  return four;
+}
+
 Value fma(Loops &b, Value x, Value y, Value sum) { return math::FmaOp::create(b, x, y, sum); }
 
 } // namespace
@@ -26,15 +38,20 @@ Value AttentionTile::row(int64_t i) const { return b.add(firstRow, i * TileShape
 
 Value AttentionTile::column(int64_t i) const { return b.add(lane, i * TileShape::lanes); }
 
-Value AttentionTile::vectors(int64_t count) const {
-  Value buffer = sharedMemory(b, {count, shape.stride()}, b.getF32Type());
-  int64_t behind = shape.stride() - 4 - shape.headDim;
+Value AttentionTile::vectors(int64_t count, bool areBf16) const {
+  FloatType element = b.getF32Type();
+  if (areBf16)
+    element = b.getBF16Type();
+  int64_t stride = areBf16 ? shape.strideOfBf16() : shape.stride();
+  Value buffer = sharedMemory(b, {count, stride}, element);
+  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(element, 0));
+  int64_t behind = shape.numbersOfThread() * TileShape::lanes - shape.headDim;
   if (behind) {
     int64_t zeros = count * behind, steps = llvm::divideCeil(zeros, shape.threads());
     b.forEach(b.index(0), b.index(steps), [&](Value step) {
       Value i = b.add(b.mul(step, shape.threads()), thread);
       b.ifThen(b.less(i, b.index(zeros)), [&] {
-        b.store(b.scalar(0), buffer, {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
+        b.store(zero, buffer, {b.div(i, behind), b.add(b.rem(i, behind), shape.headDim)});
       });
     });
   }
@@ -47,16 +64,17 @@ Value AttentionTile::weights() const {
 
 void AttentionTile::copy(Value to, Value first, int64_t count,
                          function_ref<Vector(Value)> from) const {
-  int64_t parts = shape.headDim / 4, all = count * parts;
+  int64_t width = isBf16(to) && shape.headDim % 8 == 0 ? 8 : 4; // numbers at once
+  int64_t parts = shape.headDim / width, all = count * parts;
   int64_t steps = llvm::divideCeil(all, shape.threads());
   b.forEach(b.index(0), b.index(steps), [&](Value step) {
     Value part = b.add(b.mul(step, shape.threads()), thread);
     auto copyPart = [&] {
-      Value i = b.div(part, parts), column = b.mul(b.rem(part, parts), 4);
+      Value i = b.div(part, parts), column = b.mul(b.rem(part, parts), width);
       Vector vector = from(i);
       Values at = vector.row.at;
       at.push_back(b.add(vector.column, column));
-      copyAsync(b, vector.row.buffer, at, to, Values{b.add(first, i), column}, 4);
+      copyAsyncIf(b, Value(), vector.row.buffer, at, to, Values{b.add(first, i), column}, width);
     };
     if (all % shape.threads())
       b.ifThen(b.less(part, b.index(all)), copyPart);
@@ -75,7 +93,7 @@ Values AttentionTile::products(Value left, Value right, Value first) const {
                   for (int64_t i = 0; i < rows; ++i)
                     x.push_back(loadFour(b, left, {row(i), d}));
                   for (int64_t i = 0; i < columns; ++i)
-                    y.push_back(loadFour(b, right, {b.add(first, column(i)), d}));
+                    y.push_back(loadFourOf(b, right, {b.add(first, column(i)), d}));
                   Values next(sums);
                   for (int64_t e = 0; e < 4; ++e)
                     for (int64_t i = 0; i < rows; ++i)
@@ -97,7 +115,7 @@ Values AttentionTile::addWeighted(ValueRange sums, Value weights, Value right, V
       Value vector = b.add(b.add(first, column), e);
       for (int64_t v = 0; v < shape.foursOfThread(); ++v) {
         Value d = b.add(b.mul(lane, 4), v * 4 * TileShape::lanes);
-        Values x = loadFour(b, right, {vector, d});
+        Values x = loadFourOf(b, right, {vector, d});
         for (int64_t i = 0; i < rows; ++i)
           for (int64_t n = 0; n < 4; ++n) {
             Value &sum = next[i * numbers + 4 * v + n];

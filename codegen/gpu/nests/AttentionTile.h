@@ -22,8 +22,10 @@ struct TileShape {
   int64_t columnsOfThread() const { return columns / lanes; }
   int64_t foursOfThread() const { return llvm::divideCeil(headDim, 4 * lanes); }
   int64_t numbersOfThread() const { return 4 * foursOfThread(); } // of a vector
-  /// Of vectors in shared memory: zeros behind, and rows that begin in different banks.
+  /// Of vectors in shared memory: zeros behind, and rows that begin in different banks, 16 bytes
+  /// on.
   int64_t stride() const { return numbersOfThread() * lanes + 4; }
+  int64_t strideOfBf16() const { return numbersOfThread() * lanes + 8; }
   int64_t vectorBytes(int64_t count) const { return 4 * count * stride(); }
   int64_t weightBytes() const { return 4 * rows() * (columns + 4); }
 };
@@ -43,8 +45,9 @@ public:
   Value row(int64_t i) const;
   Value column(int64_t i) const;
 
-  /// Shared memory for vectors, with zeros behind their numbers, and for a weight of each place.
-  Value vectors(int64_t count) const;
+  /// Shared memory for vectors, of f32 unless they are bf16, with zeros behind their numbers, and
+  /// for a weight of each place.
+  Value vectors(int64_t count, bool areBf16 = false) const;
   Value weights() const;
   /// Begins to copy `count` vectors to those from `first` on.
   void copy(Value to, Value first, int64_t count, function_ref<Vector(Value i)> from) const;

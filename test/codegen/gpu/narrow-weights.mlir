@@ -83,3 +83,23 @@ func.func @written(%x: tensor<?x16xf32>, %cu: tensor<?xindex>, %y: tensor<?x16xf
   %s = linalg.matmul indexing_maps = [#xs, #out_in, #ys] ins(%r, %w : tensor<?x16xf32>, tensor<4x16xf32>) outs(%z : tensor<?x4xf32>) -> tensor<?x4xf32>
   return %s : tensor<?x4xf32>
 }
+
+// A cache of rounded rows is bf16, from function to function.
+// CHECK-LABEL: @layer(
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x8xf32>, %{{[^:]*}}: tensor<?x8xf32>, %[[C:[^:]*]]: tensor<?x8x8xbf16>
+// CHECK: %[[N:.*]] = transformer_kernel.append_pages ins(%[[R:.*]], %[[R]], {{.*}} outs(%[[C]]) {{.*}} (tensor<?x8xbf16>, tensor<?x8xbf16>,
+// CHECK: transformer_kernel.paged_attention ins(%[[Q]], %[[N]],
+func.func private @layer(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %cache: tensor<?x8x8xf32>, %cu: tensor<?xindex>, %table: tensor<?x?xi64>, %lengths: tensor<?xi64>, %out: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8x8xf32>) {
+  %rk = transformer.quantize_rows bf16 %k : tensor<?x8xf32>
+  %c = transformer_kernel.append_pages ins(%rk, %rk, %cu, %table, %lengths) outs(%cache) {num_heads = 2 : i64}
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8x8xf32>) -> tensor<?x8x8xf32>
+  %y = transformer_kernel.paged_attention ins(%q, %c, %cu, %table, %lengths) outs(%out) options<causal, bf16> {num_heads = 2 : i64, num_kv_heads = 2 : i64, scale = 5.000000e-01 : f64}
+      : (tensor<?x8xf32>, tensor<?x8x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %y, %c : tensor<?x8xf32>, tensor<?x8x8xf32>
+}
+func.func @step(%q: tensor<?x8xf32>, %cache: tensor<?x8x8xf32>, %cu: tensor<?xindex>, %table: tensor<?x?xi64>, %lengths: tensor<?xi64>, %out: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8x8xf32>) {
+// CHECK: func.func @step({{.*}} %[[C:[^:]*]]: tensor<?x8x8xbf16>, {{.*}} -> (tensor<?x8xf32>, tensor<?x8x8xbf16>) {
+// CHECK: call @layer({{.*}} %[[C]],
+  %y, %c = call @layer(%q, %q, %cache, %cu, %table, %lengths, %out) : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8x8xf32>)
+  return %y, %c : tensor<?x8xf32>, tensor<?x8x8xf32>
+}

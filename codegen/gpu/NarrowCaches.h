@@ -1,0 +1,20 @@
+//===- NarrowCaches.h - keys and values as bfloat16 -------------*- C++ -*-===//
+#ifndef CODEGEN_GPU_NARROWCACHES_H
+#define CODEGEN_GPU_NARROWCACHES_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::transformer {
+
+/// The rows of which `rows` may be some columns.
+Value sourceOfRows(Value rows);
+/// Whether rows are `quantize_rows`, or some columns of it, in bf16.
+bool areRoundedToBf16(Value rows);
+
+/// Makes all caches bf16 where all that is appended to any has been rounded to it: nothing else
+/// reads or writes them, so no number changes.
+void narrowCaches(ModuleOp module);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_GPU_NARROWCACHES_H
