@@ -108,7 +108,8 @@ def PlanMemory : Pass<"transformer-plan-memory", "::mlir::ModuleOp"> {
     caller passes as the last argument. Buffers of the same dynamic sizes (the
     same values; or none) share a part, in which those that are not alive at the
     same time may overlap; offsets are computed from the call's sizes at the start
-    of the function. For each function `@f` a function `@f.arena_bytes` with the same arguments
+    of the function. What all turns of a loop allocate in one size has one place as long as the
+    loop runs. For each function `@f` a function `@f.arena_bytes` with the same arguments
     returns the bytes that it and the functions it calls need. Fails if an
     allocation is left.
   }];

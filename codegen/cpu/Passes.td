@@ -64,7 +64,8 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     `transformer-hoist-parameters`), a contraction on panels over
     `[T, N / NR, NR, steps]` and one elementwise epilogue, which holds the
     elementwise op that alone read the product, if there is one. The order of the
-    contraction's sum depends on K alone.
+    contraction's sum depends on K alone. A sum whose panels no cache holds, of a weight that
+    each call gets, is in parts of equal length, a loop over slices that adds to the result.
 
     What a step of the sum is, and what x and the weight become, is the format's
     (`codegen/cpu/linear/LinearFormat.h`): one product (`f32`), or Winograd's inner
@@ -168,7 +169,8 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of what comes
     after their block of k, smaller the more of them there are. Tiles of fewer rows, which go
     through several panels at once, fetch the panels behind those where k of a panel are less
-    than a line; others are left alone: their own reads take all the bandwidth.
+    than a line; others are left alone: their own reads take all the bandwidth. What a tile's
+    epilogue reads of rows as wide as the result is fetched in front of the tile.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

@@ -204,7 +204,7 @@ Value remake(ImplicitLocOpBuilder &b, Value value, IRMapping &map) {
   Operation *op = value.getDefiningOp(), *place = &*b.getInsertionPoint();
   Block *block = value.getParentBlock();
   Operation *there = block->findAncestorOpInBlock(*place);
-  if (there && (!op || (op->isBeforeInBlock(there) && op != there)))
+  if (there && (!op || op->isBeforeInBlock(there)))
     return value;
   if (!op || !isMemoryEffectFree(op) || op->getNumRegions())
     return {};
