@@ -205,8 +205,7 @@ def why_wrong(case: Attention, model: Model, found: list[dict[str, np.ndarray]])
     y = np.concatenate([each[case.name] for each in found]).astype(np.float64)
     if not np.isfinite(y).all() or np.abs(y[magnitude == 0]).max(initial=0):
         return "rows without keys are not zeros, or not all are numbers"
-    wanted = exact if case.name == "too_wide" else rounded  # weights are not rounded there
-    errors, roundings = (np.abs(each - wanted) / np.maximum(magnitude, 1e-30) for each in (y, exact))
+    errors, roundings = (np.abs(each - rounded) / np.maximum(magnitude, 1e-30) for each in (y, exact))
     share = float((errors > FLOAT32).mean())
     print(f"{case.name}: error {np.median(errors):.1e}, {errors.max():.1e} at most, {share:.3%} of another weight; rounding {np.median(roundings):.1e}")
     if errors.max() > 2.0**-7:
