@@ -1,8 +1,8 @@
 //===- OutlineParallel.cpp - scf.forall to tr_parallel_for ----------------===//
 #include "codegen/cpu/Passes.h"
-#include "codegen/kernels/KernelDialect.h"
 #include "codegen/module/Descriptor.h"
 #include "codegen/module/HostCalls.h"
+#include "codegen/module/Works.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,63 +38,14 @@ void mapInductionVariables(ImplicitLocOpBuilder &b, scf::ForallOp loop, Value fl
   }
 }
 
-/// The last two arguments of tr_parallel_for.
-struct WorkPointers {
-  Value description, amounts;
-};
-
-/// The constant tr_work that stands for `op`.
-Value describeWork(ImplicitLocOpBuilder &b, ModuleOp module, kernel::WorkOp op, unsigned number) {
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Type i64 = b.getI64Type();
-  auto list = LLVM::LLVMArrayType::get(i64, TR_MAX_AMOUNTS);
-  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                               {pointer, pointer, pointer, i64, list, list, i64});
-  std::string name = "transformer.work" + std::to_string(number);
-  emitConstant(b, module, name, type, LLVM::Linkage::Internal, [&](Value value) {
-    auto set = [&](Value field, ArrayRef<int64_t> position) {
-      value = LLVM::InsertValueOp::create(b, value, field, position);
-    };
-    auto constant = [&](int64_t v) {
-      return LLVM::ConstantOp::create(b, i64, b.getI64IntegerAttr(v));
-    };
-    set(stringPointer(b, op.getLabel()), {0});
-    set(op.getLayer() ? stringPointer(b, *op.getLayer())
-                      : LLVM::ZeroOp::create(b, pointer).getResult(),
-        {1});
-    set(stringPointer(b, op.getShape()), {2});
-    int64_t amounts = op.getAmounts().size();
-    set(constant(amounts), {3});
-    for (int64_t i = 0; i < TR_MAX_AMOUNTS; ++i) {
-      set(constant(i < amounts ? op.getFlops()[i] : 0), {4, i});
-      set(constant(i < amounts ? op.getBytes()[i] : 0), {5, i});
-    }
-    set(constant(op.getFixedBytes()), {6});
-    return value;
-  });
-  return LLVM::AddressOfOp::create(b, pointer, name);
-}
-
 /// Takes what the loop says about itself out of its body.
 WorkPointers takeWork(ImplicitLocOpBuilder &b, scf::ForallOp loop, unsigned number) {
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Value none = LLVM::ZeroOp::create(b, pointer);
   auto works = loop.getBody()->getOps<kernel::WorkOp>();
-  if (works.empty())
-    return {none, none};
-  kernel::WorkOp op = *works.begin();
-  WorkPointers result{describeWork(b, loop->getParentOfType<ModuleOp>(), op, number), none};
-  if (!op.getAmounts().empty()) {
-    auto list = LLVM::LLVMArrayType::get(b.getI64Type(), op.getAmounts().size());
-    result.amounts = stackSlot(b, loop->getParentOfType<func::FuncOp>(), list);
-    for (auto [i, amount] : llvm::enumerate(op.getAmounts())) {
-      Value place = LLVM::GEPOp::create(b, pointer, list, result.amounts,
-                                        ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
-      LLVM::StoreOp::create(b, arith::IndexCastOp::create(b, b.getI64Type(), amount), place);
-    }
-  }
-  op.erase();
-  return result;
+  kernel::WorkOp op = works.empty() ? kernel::WorkOp() : *works.begin();
+  WorkPointers pointers = lowerWork(b, loop->getParentOfType<func::FuncOp>(), op, number);
+  if (op)
+    op.erase();
+  return pointers;
 }
 
 LogicalResult outline(scf::ForallOp loop, unsigned number) {

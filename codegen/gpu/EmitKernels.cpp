@@ -2,6 +2,7 @@
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Target.h"
 #include "codegen/gpu/nests/Doubles.h"
+#include "codegen/gpu/nests/KernelWork.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/kernels/Dispatch.h"
 #include "codegen/math/VectorMath.h"
@@ -45,6 +46,8 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
     const GpuTarget *target = gpuTargetOf(getOperation());
     for (Operation *op : ops) {
       simt::Loops b(op, target);
+      auto [work, amounts] = simt::workOf(b, op);
+      b.describe(work, amounts);
       auto emit = [&](auto typed)
         requires requires { simt::emitKernel(b, typed); }
       { return simt::emitKernel(b, typed); };
@@ -56,6 +59,7 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
         op->emitOpError("has no kernel on a GPU");
         return signalPassFailure();
       }
+      b.numberParts();
       op->erase();
     }
     SmallVector<memref::CopyOp> copies;

@@ -5,6 +5,7 @@
 #include "codegen/module/Description.h"
 #include "codegen/module/Descriptor.h"
 #include "codegen/module/HostCalls.h"
+#include "codegen/module/Works.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -158,7 +159,10 @@ private:
         if (map)
           maps.push_back(i);
       }
-      emitCall(launch, grid, sizes, arguments);
+      kernel::WorkOp work = workOf(launch);
+      emitCall(launch, grid, sizes, arguments, lowerWork(b, function, work, works++));
+      if (work)
+        work.erase();
       for (int64_t i : maps)
         LLVM::StoreOp::create(b, place(list, values, i), place(table, arguments, i));
       launch.erase();
@@ -195,7 +199,17 @@ private:
     op.erase();
   }
 
-  void emitCall(mlir::gpu::LaunchFuncOp launch, Type grid, Value sizes, Value arguments) {
+  /// What stands in front of the launch, behind the one before.
+  static kernel::WorkOp workOf(mlir::gpu::LaunchFuncOp launch) {
+    for (Operation *op = launch->getPrevNode(); op && !isa<mlir::gpu::LaunchFuncOp>(op);
+         op = op->getPrevNode())
+      if (auto work = dyn_cast<kernel::WorkOp>(op))
+        return work;
+    return {};
+  }
+
+  void emitCall(mlir::gpu::LaunchFuncOp launch, Type grid, Value sizes, Value arguments,
+                const WorkPointers &work) {
     auto blocks = launch.getGridSizeOperandValues(), threads = launch.getBlockSizeOperandValues();
     Value all[] = {blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z};
     for (auto [i, size] : llvm::enumerate(all))
@@ -205,10 +219,10 @@ private:
       shared = LLVM::ZExtOp::create(b, b.getI64Type(), bytes);
     LLVM::StoreOp::create(b, shared, place(grid, sizes, 6));
     int64_t index = kernels.insert({launch.getKernelName(), int64_t(kernels.size())}).first->second;
-    Value none = LLVM::ZeroOp::create(b, pointer);
     declareHostFunction(module, "tr_launch", {b.getI64Type(), pointer, pointer, pointer, pointer});
-    func::CallOp::create(b, "tr_launch", TypeRange{},
-                         ValueRange{constant(index), sizes, arguments, none, none});
+    func::CallOp::create(
+        b, "tr_launch", TypeRange{},
+        ValueRange{constant(index), sizes, arguments, work.description, work.amounts});
   }
 
   /// `transformer.device`, a tr_device_code: what embedKernels has put there, and the names of the
@@ -246,6 +260,7 @@ private:
   Type pointer;
   ImplicitLocOpBuilder b;
   llvm::MapVector<StringAttr, int64_t> kernels; // their numbers
+  unsigned works = 0;
 };
 
 struct LowerLaunchesPass : mlir::transformer::impl::LowerLaunchesBase<LowerLaunchesPass> {

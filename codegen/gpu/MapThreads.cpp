@@ -1,6 +1,7 @@
 //===- MapThreads.cpp - parallel loops to launches ------------------------===//
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/dialect/GpuDialect.h"
+#include "codegen/gpu/nests/KernelWork.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -121,7 +122,22 @@ private:
       map->moveBefore(launch);
   }
 
+  /// In front of the loop: what it says of itself, or what can be seen.
+  static kernel::WorkOp takeWork(scf::ParallelOp loop) {
+    auto works = loop.getBody()->getOps<kernel::WorkOp>();
+    if (!works.empty()) {
+      kernel::WorkOp work = *works.begin();
+      work->moveBefore(loop);
+      return work;
+    }
+    simt::Loops b(loop);
+    auto [work, amounts] = simt::elementwiseWork(b, loop);
+    return kernel::WorkOp::create(b, TypeRange(), amounts,
+                                  workAttr(b.getContext(), work).getValue());
+  }
+
   void launch(scf::ParallelOp loop, const std::string &name) {
+    kernel::WorkOp work = takeWork(loop);
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
     auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
     SharedMemory shared(loop);
@@ -166,6 +182,7 @@ private:
     hoistTensorMaps(launch);
     takeConstants(launch);
     shared.place(launch);
+    work->moveBefore(launch);
   }
 };
 

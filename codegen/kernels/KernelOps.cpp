@@ -1,6 +1,7 @@
 //===- KernelOps.cpp - what a kernel's operands must be -------------------===//
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/kernels/KernelVerify.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/abi/ModuleAbi.h"
 
@@ -18,7 +19,8 @@ LogicalResult WorkOp::verify() {
 }
 
 LogicalResult WorkOp::canonicalize(WorkOp op, PatternRewriter &rewriter) {
-  if (isa<scf::ForallOp>(op->getParentOp()))
+  if (isa<scf::ForallOp, scf::ParallelOp>(op->getParentOp()) ||
+      isa_and_nonnull<gpu::LaunchOp, gpu::LaunchFuncOp>(op->getNextNode()))
     return failure();
   rewriter.eraseOp(op);
   return success();

@@ -39,7 +39,7 @@ def Kernel_GetParameterOp : Op<Kernel_Dialect, "get_parameter", [Pure]> {
 }
 
 def Kernel_WorkOp : Op<Kernel_Dialect, "work", [MemoryEffects<[MemWrite]>]> {
-  let summary = "what the scf.forall around it does, for profiles";
+  let summary = "what the loop around it does, or the launch behind it, for profiles";
   let description = [{
     Computes nothing. `amounts` are what is counted when the loop starts (tokens,
     pairs of query and key), defined outside the loop. `label` names the work;
@@ -47,8 +47,10 @@ def Kernel_WorkOp : Op<Kernel_Dialect, "work", [MemoryEffects<[MemWrite]>]> {
     the floating point operations and the bytes of tensors, read and written, for
     each one of an amount, `fixed_bytes` those whatever the amounts are. `layer`
     is there where the work's own parameters tell it.
-    `transformer-cpu-outline-parallel` hands all this to the runtime
-    (`docs/module-abi.md`). Outside of a scf.forall (one that had a single task)
+    `transformer-cpu-outline-parallel` and `transformer-gpu-lower-launches` hand all
+    this to the runtime (`docs/module-abi.md`). The loop is a scf.forall or a
+    scf.parallel; the launch, which `transformer-gpu-map-threads` makes of the latter, is
+    a gpu.launch or a gpu.launch_func. Elsewhere (the loop had a single task)
     canonicalisation erases it.
   }];
   let arguments = (ins Variadic<Index>:$amounts, StrAttr:$label, StrAttr:$shape, DenseI64ArrayAttr:$flops,

@@ -1,8 +1,31 @@
 //===- Loops.cpp - shorthand for emitting a kernel's threads --------------===//
 #include "codegen/gpu/nests/Loops.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::transformer::simt;
+
+void Loops::describe(const Work &of, ValueRange counted) {
+  work = workAttr(getContext(), of);
+  amounts = Values(counted);
+}
+
+void Loops::numberParts() {
+  llvm::MapVector<Block *, SmallVector<kernel::WorkOp>> parts;
+  for (kernel::WorkOp op : described)
+    parts[op->getParentOp()->getBlock()].push_back(op);
+  for (auto &[block, ops] : parts)
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      if (ops.size() == 1)
+        continue;
+      op.setLabel((op.getLabel() + " " + Twine(i + 1) + "/" + Twine(ops.size())).str());
+      op.getAmountsMutable().clear();
+      op.setShape("");
+      op.setFlops({});
+      op.setBytes({});
+      op.setFixedBytes(0);
+    }
+}
 
 void Loops::threads(ValueRange sizes, function_ref<void(ValueRange)> body) {
   if (sizes.empty())
@@ -11,6 +34,8 @@ void Loops::threads(ValueRange sizes, function_ref<void(ValueRange)> body) {
   auto loop = scf::ParallelOp::create(*this, zeros, sizes, ones);
   InsertionGuard guard(*this);
   setInsertionPointToStart(loop.getBody());
+  if (work)
+    described.push_back(kernel::WorkOp::create(*this, TypeRange(), amounts, work.getValue()));
   body(loop.getInductionVars());
 }
 

@@ -3,7 +3,7 @@
 #define CODEGEN_GPU_NESTS_LOOPS_H
 
 #include "codegen/gpu/Target.h"
-#include "codegen/kernels/KernelDialect.h"
+#include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -74,6 +74,12 @@ public:
     return memref::AllocOp::create(*this, MemRefType::get(shape, element), dynamic);
   }
 
+  /// What the loops of threads do that are emitted from here on, for profiles.
+  void describe(const Work &work, ValueRange amounts);
+  /// Loops behind one another do parts of it each: their labels are numbered, and nothing is said
+  /// of their operations and bytes. (One of several branches does it all.)
+  void numberParts();
+
   /// A thread for each place below `sizes`.
   void threads(ValueRange sizes, function_ref<void(ValueRange at)> body);
   /// One thread.
@@ -88,6 +94,11 @@ public:
   Value sum(int64_t count, function_ref<Value(Value i)> term);
   /// Likewise, of blocks that are summed from zero.
   Value sum(Value count, function_ref<Value(Value i)> term);
+
+private:
+  DictionaryAttr work; // null: nobody has described it
+  Values amounts;
+  SmallVector<kernel::WorkOp> described;
 };
 
 /// The sequence that owns `row`.
