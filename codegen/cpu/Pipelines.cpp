@@ -43,6 +43,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   functions.addPass(createLowerVectors());
   addCleanUp(functions); // constant steps of unrolled loops
   functions.addPass(createPrefetchPanels());
+  functions.addPass(createMarkEpilogues());
   functions.addPass(createEmitNests());
   addCleanUp(functions);
   manager.addPass(createPlanMemory());
@@ -50,6 +51,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
 }
 
 void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
+  manager.addPass(createOutlineEpilogues());
   manager.addPass(createOutlineParallel());
   manager.addPass(createMergeTasks());
   manager.addPass(createLowerModuleAbi());

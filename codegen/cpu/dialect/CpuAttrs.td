@@ -65,7 +65,7 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
 def Cpu_LinearPart : I32EnumAttr<"LinearPart", "a part of a linear layer", [
     I32EnumAttrCase<"Contraction", 0, "contraction">, I32EnumAttrCase<"Partial", 1, "partial">,
     I32EnumAttrCase<"Epilogue", 2, "epilogue">, I32EnumAttrCase<"Loop", 3, "loop">,
-    I32EnumAttrCase<"Blocks", 4, "blocks">]> {
+    I32EnumAttrCase<"Blocks", 4, "blocks">, I32EnumAttrCase<"Rows", 5, "rows">]> {
   let cppNamespace = "::mlir::transformer::cpu";
   let genSpecializedAttr = 0;
 }
@@ -82,6 +82,7 @@ def Cpu_LinearAttr : Cpu_Attr<"Linear", "linear"> {
     | | `epilogue` | what is done to the sums |
     | `scf.for` | `loop` | over `steps` of k of a register tile |
     | | `blocks` | the loop over blocks of k around such loops |
+    | | `rows` | an epilogue that becomes a function of its own, row by row |
 
     `before` is how many steps the register tile has gone through in front of the
     loop, on the outermost of them; `panels`, that a `loop` goes through so many at

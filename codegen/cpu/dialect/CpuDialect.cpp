@@ -72,10 +72,11 @@ LogicalResult CpuDialect::verifyOperationAttribute(Operation *op, NamedAttribute
                              << linear;
   };
   LinearPart part = linear.getPart();
-  bool isLoop = part == LinearPart::Loop || part == LinearPart::Blocks;
+  bool isPlainLoop = part == LinearPart::Blocks || part == LinearPart::Rows;
+  bool isLoop = part == LinearPart::Loop || isPlainLoop;
   if (isLoop ? !isa<scf::ForOp>(op) : !isa<linalg::GenericOp>(op))
     return fail(isLoop ? "a scf.for" : "a linalg.generic");
-  if (part == LinearPart::Epilogue || part == LinearPart::Blocks)
+  if (part == LinearPart::Epilogue || isPlainLoop)
     return success();
   if (!linear.getFormat() || !linearFormatNamed(linear.getFormat()))
     return fail("a format that there is");

@@ -27,6 +27,12 @@ Value panelsOf(linalg::GenericOp contraction);
 /// cache to the rows.
 inline int64_t mostPanelBytes(cpu::TargetAttr target) { return target.getL2Bytes() / 4; }
 
+/// The loop over all k of the register tile whose sums `loop` carries.
+inline scf::ForOp throughK(scf::ForOp loop) {
+  auto parent = dyn_cast<scf::ForOp>(loop->getParentOp());
+  return parent && isPart(parent, LinearPart::Blocks) ? parent : loop;
+}
+
 /// Whether a part of the panels can be made by itself.
 bool canPackInTasks(cpu::PackWeightOp pack);
 /// Lets each task of `tasks`, which have `panels` panels, or fewer at the end, make its own.

@@ -1,6 +1,6 @@
 //===- PrefetchPanels.cpp - fetch weights ahead ---------------------------===//
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/cpu/linear/PrefetchWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,12 +30,6 @@ constexpr int64_t kTilesPerPanel = 2;
 
 /// Of the register tile whose sums `loop` carries.
 int64_t rowsOf(scf::ForOp loop) { return loop.getNumResults() / linearMark(loop).getPanels(); }
-
-/// The loop over all k of the tile.
-scf::ForOp throughK(scf::ForOp loop) {
-  auto parent = dyn_cast<scf::ForOp>(loop->getParentOp());
-  return parent && isPart(parent, LinearPart::Blocks) ? parent : loop;
-}
 
 /// Whether a panel is read: what else there is has fewer dimensions.
 bool isPanel(vector::TransferReadOp read, const LinearFormat &format) {

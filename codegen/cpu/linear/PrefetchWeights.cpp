@@ -1,6 +1,6 @@
 //===- PrefetchWeights.cpp - fetch what the next task packs ---------------===//
 #include "codegen/cpu/linear/PrefetchWeights.h"
-#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -67,8 +67,7 @@ struct PanelLines {
 
 void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
                                   cpu::PackWeightOp pack, cpu::TargetAttr target) {
-  auto blocks = dyn_cast<scf::ForOp>(loop->getParentOp());
-  scf::ForOp all = blocks && isPart(blocks, LinearPart::Blocks) ? blocks : loop;
+  scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !step)
