@@ -17,13 +17,15 @@ namespace mlir::transformer::generated {
 llvm::Error transformer::LinearDtypes::check() const {
   if (areRounded() && !symbolizeWeightFormat(weights))
     return llvm::createStringError("--weights-dtype " + weights +
-                                   ": expected f32, bf16, int8 or int4");
-  if (activations != "f32" && activations != "bf16" && activations != "int8")
+                                   ": expected f32, bf16, f16, int8 or int4");
+  bool isHalf = activations == "bf16" || activations == "f16";
+  if (activations != "f32" && !isHalf && activations != "int8")
     return llvm::createStringError("--activations-dtype " + activations +
-                                   ": expected f32, bf16 or int8");
-  if (activations == "bf16" && weights != "bf16")
-    return llvm::createStringError(
-        "--activations-dtype bf16: expected --weights-dtype bf16, found " + weights);
+                                   ": expected f32, bf16, f16 or int8");
+  if (isHalf && weights != activations)
+    return llvm::createStringError("--activations-dtype " + activations +
+                                   ": expected --weights-dtype " + activations + ", found " +
+                                   weights);
   if (activations == "int8" && weights != "int8" && weights != "int4")
     return llvm::createStringError(
         "--activations-dtype int8: expected --weights-dtype int8 or int4, found " + weights);
@@ -52,8 +54,9 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--optimizer goes with --mode train");
   if (!trains() && accumulate)
     return llvm::createStringError("--accumulate goes with --mode train");
-  if (mixedPrecision != "no" && mixedPrecision != "bf16")
-    return llvm::createStringError("--mixed-precision " + mixedPrecision + ": expected no or bf16");
+  if (mixedPrecision != "no" && mixedPrecision != "bf16" && mixedPrecision != "f16")
+    return llvm::createStringError("--mixed-precision " + mixedPrecision +
+                                   ": expected no, bf16 or f16");
   if (!trains() && mixedPrecision != "no")
     return llvm::createStringError("--mixed-precision goes with --mode train; expected "
                                    "--weights-dtype and --activations-dtype without it");
@@ -111,8 +114,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
   LinearDtypes rounded = dtypes;
-  if (purpose.mixedPrecision == "bf16")
-    rounded.weights = rounded.activations = "bf16";
+  if (purpose.mixedPrecision != "no")
+    rounded.weights = rounded.activations = purpose.mixedPrecision;
   if (rounded.areRounded())
     manager.addNestedPass<func::FuncOp>(
         createQuantizeWeightsPass({rounded.weights, rounded.activations, rounded.attention}));

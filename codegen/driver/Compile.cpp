@@ -95,12 +95,17 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
 
 /// Whether the CPU multiplies the numbers that are asked for.
 llvm::Error checkNumbers(const CompileOptions &options, cpu::TargetAttr target) {
-  bool mixed = options.purpose.mixedPrecision == "bf16";
-  if ((!mixed && options.dtypes.activations != "bf16") || target.multipliesBfloat16())
-    return llvm::Error::success();
-  return createStringError((mixed ? "--mixed-precision" : "--activations-dtype") +
-                           StringRef(" bf16: ") + options.arch +
-                           " has no products of bfloat16 (expected the CPU feature avx512bf16)");
+  bool mixed = options.purpose.mixedPrecision != "no";
+  const std::string &dtypes = mixed ? options.purpose.mixedPrecision : options.dtypes.activations;
+  std::string option = (mixed ? "--mixed-precision " : "--activations-dtype ") + dtypes + ": ";
+  if (dtypes == "bf16" && !target.multipliesBfloat16())
+    return createStringError(option + options.arch +
+                             " has no products of bfloat16 (expected the CPU feature avx512bf16)");
+  if (dtypes == "f16")
+    return createStringError(option + "products of float16 are a GPU's (expected --target cuda)");
+  if (options.dtypes.weights == "f16")
+    return createStringError("--weights-dtype f16: expected f32, bf16, int8 or int4 on a CPU");
+  return llvm::Error::success();
 }
 
 /// Collects diagnostics as text, to report them as one error.

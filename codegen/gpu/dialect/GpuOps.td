@@ -82,7 +82,7 @@ def Gpu_TensorMapOp : Op<Gpu_Dialect, "tensor_map"> {
     %map = transformer_gpu.tensor_map %x, 128 : memref<?x768xbf16>
     ```
   }];
-  let arguments = (ins Arg<MemRefRankOf<[BF16], [2]>, "", [MemRead]>:$matrix, I64Attr:$rows);
+  let arguments = (ins Arg<MemRefRankOf<[BF16, F16], [2]>, "", [MemRead]>:$matrix, I64Attr:$rows);
   let results = (outs LLVM_PointerInAddressSpace<0>:$map);
   let assemblyFormat = "$matrix `,` $rows attr-dict `:` type($matrix)";
 }

@@ -54,9 +54,9 @@ ProductOperand::ProductOperand(linalg::LinalgOp op, Value factor) : op(op), fact
       if (slice.insert(inner))
         llvm::append_range(pending, inner->getOperands());
   }
-  // Of bf16, what is widened to f32 is the same number.
+  // Of bf16 or f16, what is widened to f32 is the same number.
   auto widened = factor.getDefiningOp<arith::ExtFOp>();
-  bool isNumber = slice.empty() || (widened && widened.getIn().getType().isBF16());
+  bool isNumber = slice.empty() || (widened && kernel::isHalf(widened.getIn().getType()));
   if (inputs.size() == 1 && slice.size() <= 1 && isNumber)
     stored = inputs.front();
 }
@@ -110,11 +110,11 @@ void ProductOperand::findBytes() {
   }
 }
 
-bool ProductOperand::isBf16() const {
-  return stored && cast<MemRefType>(stored->get().getType()).getElementType().isBF16();
+FloatType ProductOperand::halfType() const {
+  return stored ? simt::halfType(stored->get()) : FloatType();
 }
 
-bool ProductOperand::hasBoxes() const { return isBf16() && alignedNumbers(buffer(), 8) == 8; }
+bool ProductOperand::hasBoxes() const { return halfType() && alignedNumbers(buffer(), 8) == 8; }
 
 bool ProductOperand::isAlongDepth() const {
   OpOperand *input = stored ? stored : packed ? packed : inputs.front();

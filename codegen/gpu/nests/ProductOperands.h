@@ -31,11 +31,12 @@ public:
   /// Whether it is a matrix of the loops `row` and `depth`.
   bool isMatrixOf(unsigned row, unsigned depth);
 
-  /// What is in memory is the factor, or a bf16 of the same value.
+  /// What is in memory is the factor, or a bf16 or f16 of the same value.
   bool isInMemory() const { return stored; }
-  bool isBf16() const;
-  /// Whether the instructions that copy boxes take it: bf16 whose lines begin at multiples of 16
-  /// bytes.
+  /// bf16 or f16, in memory; null: neither.
+  FloatType halfType() const;
+  /// Whether the instructions that copy boxes take it: of 16 bits, whose lines begin at multiples
+  /// of 16 bytes.
   bool hasBoxes() const;
   /// Whether neighbours in memory are neighbours in the sum.
   bool isAlongDepth() const;
@@ -75,7 +76,7 @@ struct Product {
   arith::MulFOp multiplication;
 
   /// Whether the tensor cores multiply what is in memory.
-  bool isBf16() const { return left.isBf16() && right.isBf16(); }
+  bool isOfHalves() const { return left.halfType() && left.halfType() == right.halfType(); }
 };
 
 /// Of buffers, or of tensors, of which less is known. Nothing: `op` is another sum of terms.

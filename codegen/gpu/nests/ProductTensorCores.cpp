@@ -1,4 +1,4 @@
-//===- ProductTensorCores.cpp - tiles of bf16 by mma.sync -----------------===//
+//===- ProductTensorCores.cpp - tiles of 16 bits by mma.sync --------------===//
 #include "codegen/gpu/nests/ProductBlocks.h"
 
 using namespace mlir;
@@ -39,7 +39,7 @@ public:
       auto sum = next.begin();
       for (const Values &rows : x)
         for (const Values &columns : y) {
-          multiplyBf16(b, rows, columns, MutableArrayRef(sum, sumsOfMma));
+          multiplyHalves(b, left.type, rows, columns, MutableArrayRef(sum, sumsOfMma));
           sum += sumsOfMma;
         }
     }
