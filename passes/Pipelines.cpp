@@ -57,6 +57,11 @@ llvm::Error transformer::Purpose::check() const {
   if (mixedPrecision != "no" && mixedPrecision != "bf16" && mixedPrecision != "f16")
     return llvm::createStringError("--mixed-precision " + mixedPrecision +
                                    ": expected no, bf16 or f16");
+  if (mixedPrecision == "f16" && optimizer == "adafactor")
+    return llvm::createStringError(
+        "--mixed-precision f16: expected --optimizer adamw or sgd, which "
+        "skip steps whose gradients overflow, found " +
+        optimizer);
   if (!trains() && mixedPrecision != "no")
     return llvm::createStringError("--mixed-precision goes with --mode train; expected "
                                    "--weights-dtype and --activations-dtype without it");
@@ -81,6 +86,8 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
     manager.addPass(transformer::createFreezeParametersPass(freeze));
   }
   manager.addPass(transformer::createDifferentiatePass(differentiate));
+  if (purpose.mixedPrecision == "f16")
+    manager.addPass(transformer::createScaleLossPass());
   if (purpose.accumulate)
     manager.addPass(transformer::createAddAccumulationPass());
   manager.addPass(transformer::createChunkLossPass());
