@@ -15,13 +15,16 @@ namespace mlir::transformer::generated {
 } // namespace mlir::transformer::generated
 
 llvm::Error transformer::LinearDtypes::check() const {
-  if (areRounded() && !symbolizeWeightFormat(weights))
+  if (weights != "f32" && (!symbolizeWeightFormat(weights) || weights == "tf32"))
     return llvm::createStringError("--weights-dtype " + weights +
                                    ": expected f32, bf16, f16, int8 or int4");
   bool isHalf = activations == "bf16" || activations == "f16";
-  if (activations != "f32" && !isHalf && activations != "int8")
+  if (activations != "f32" && !isHalf && activations != "tf32" && activations != "int8")
     return llvm::createStringError("--activations-dtype " + activations +
-                                   ": expected f32, bf16, f16 or int8");
+                                   ": expected f32, bf16, f16, tf32 or int8");
+  if (activations == "tf32" && weights != "f32")
+    return llvm::createStringError(
+        "--activations-dtype tf32: expected --weights-dtype f32, found " + weights);
   if (isHalf && weights != activations)
     return llvm::createStringError("--activations-dtype " + activations +
                                    ": expected --weights-dtype " + activations + ", found " +
@@ -54,9 +57,10 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--optimizer goes with --mode train");
   if (!trains() && accumulate)
     return llvm::createStringError("--accumulate goes with --mode train");
-  if (mixedPrecision != "no" && mixedPrecision != "bf16" && mixedPrecision != "f16")
+  if (mixedPrecision != "no" && mixedPrecision != "bf16" && mixedPrecision != "f16" &&
+      mixedPrecision != "tf32")
     return llvm::createStringError("--mixed-precision " + mixedPrecision +
-                                   ": expected no, bf16 or f16");
+                                   ": expected no, bf16, f16 or tf32");
   if (mixedPrecision == "f16" && optimizer == "adafactor")
     return llvm::createStringError(
         "--mixed-precision f16: expected --optimizer adamw or sgd, which "
@@ -123,6 +127,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   LinearDtypes rounded = dtypes;
   if (purpose.mixedPrecision != "no")
     rounded.weights = rounded.activations = purpose.mixedPrecision;
+  if (rounded.activations == "tf32")
+    rounded.weights = "tf32"; // which is how they are multiplied; they are kept as they are
   if (rounded.areRounded())
     manager.addNestedPass<func::FuncOp>(
         createQuantizeWeightsPass({rounded.weights, rounded.activations, rounded.attention}));

@@ -22,7 +22,7 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
     std::optional<WeightFormat> found = symbolizeWeightFormat(format.getValue());
     if (!found) {
       getOperation().emitError("weight format \"" + format.getValue() +
-                               "\": expected f32, bf16, f16, int8 or int4");
+                               "\": expected f32, bf16, f16, tf32, int8 or int4");
       return signalPassFailure();
     }
     std::optional<WeightFormat> rows;
@@ -30,7 +30,7 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
       rows = symbolizeWeightFormat(activations.getValue());
       if (!rows || rows == WeightFormat::Int4) {
         getOperation().emitError("activations \"" + activations.getValue() +
-                                 "\": expected f32, bf16, f16 or int8");
+                                 "\": expected f32, bf16, f16, tf32 or int8");
         return signalPassFailure();
       }
     }
@@ -52,7 +52,7 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
       quantizeRows(op.getXMutable(), *rows);
       quantizeRows(op.getDyMutable(), *rows);
     });
-    if (!attention)
+    if (!attention || type.isTF32()) // which multiplies float32 then
       return;
     getOperation().walk([&](AttentionOp op) { quantizeHeads(op, *rows); });
     getOperation().walk([&](AppendPagesOp op) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/gpu/NarrowCaches.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/TransformerDialect.h"
@@ -67,6 +68,13 @@ struct Scalars : ImplicitLocOpBuilder {
   Value widen(Value x) {
     return kernel::isHalf(x.getType()) ? arith::ExtFOp::create(*this, getF32Type(), x).getResult()
                                        : x;
+  }
+  /// To TF32; a NaN stays one. Nobody but a GPU knows the op.
+  Value toTf32(Value x, bool isGpu) {
+    if (isGpu)
+      return simt::RoundTf32Op::create(*this, x);
+    Value up = arith::AddIOp::create(*this, bits(x), word(0x1000));
+    return select(isNaN(x), x, ofBits(arith::AndIOp::create(*this, up, word(~0x1fff))));
   }
   /// Ties to even, into [least, most]; a NaN is 0.
   Value roundInto(Value x, double least, double most) {
@@ -425,11 +433,55 @@ void roundToInt8(QuantizeRowsOp op) {
   op.erase();
 }
 
+/// What an op rounds to TF32; null: it is no such.
+Value tf32Source(Operation *op) {
+  if (auto rows = dyn_cast_or_null<QuantizeRowsOp>(op))
+    return rows.getFormat() == WeightFormat::Tf32 ? rows.getX() : Value();
+  auto weight = dyn_cast_or_null<QuantizeWeightOp>(op);
+  return weight && weight.getFormat() == WeightFormat::Tf32 ? weight.getWeight() : Value();
+}
+
+/// Products round what they read; others read what has been rounded.
+void roundToTf32(ModuleOp module, bool isGpu) {
+  SmallVector<Operation *> roundings;
+  module->walk([&](Operation *op) {
+    if (tf32Source(op))
+      roundings.push_back(op);
+  });
+  auto factorOf = [&](linalg::MatmulOp product, unsigned i) {
+    Factor factor = operandOf(product, i);
+    if (Value source = tf32Source(product.getInputs()[i].getDefiningOp())) {
+      factor.operands = {source};
+      factor.number = [=](Scalars &b, ValueRange inputs) { return b.toTf32(inputs[0], isGpu); };
+    }
+    return factor;
+  };
+  for (Operation *op : roundings) {
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (auto product = dyn_cast<linalg::MatmulOp>(user))
+        replaceProduct(product, factorOf(product, 0), factorOf(product, 1));
+    Value x = tf32Source(op);
+    if (!op->use_empty()) {
+      ImplicitLocOpBuilder b(op->getLoc(), op);
+      auto type = cast<RankedTensorType>(x.getType());
+      SmallVector<Value> sizes;
+      if (type.isDynamicDim(0))
+        sizes.push_back(tensor::DimOp::create(b, x, 0));
+      Value rounded = elementwise(b, type.getShape(), sizes, type.getElementType(), x,
+                                  b.getMultiDimIdentityMap(2),
+                                  [&](Scalars &s, ValueRange v) { return s.toTf32(v[0], isGpu); });
+      op->replaceAllUsesWith(ValueRange{rounded});
+    }
+    op->erase();
+  }
+}
+
 struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeightsPass> {
   using Base::Base;
   void runOnOperation() override {
     const GpuTarget *target = gpuTargetOf(getOperation());
     narrowCaches(getOperation());
+    roundToTf32(getOperation(), /*isGpu=*/target);
     SmallVector<QuantizeRowsOp> rows;
     getOperation()->walk([&](QuantizeRowsOp op) { rows.push_back(op); });
     for (QuantizeRowsOp op : rows) {

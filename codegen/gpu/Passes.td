@@ -36,10 +36,12 @@ def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
     inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
     sum that makes floats of that. `quantize_rows` becomes arithmetic; what it makes bf16
     or f16 is stored so for products, and for attention whose weights are that, too; caches are
-    bf16 or f16 where all that is appended to them is. Fails for another op that reads a rounded weight.
+    bf16 or f16 where all that is appended to them is. What is rounded to TF32 stays f32: each
+    product that reads it rounds its factors (`transformer_gpu.round_tf32`). Fails for another op that reads a rounded weight.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::simt::GpuDialect"];
 }
 
 def FuseProducts : Pass<"transformer-gpu-fuse-products", "::mlir::ModuleOp"> {

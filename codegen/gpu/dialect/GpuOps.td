@@ -6,6 +6,7 @@
 include "codegen/kernels/KernelBase.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Gpu_Dialect : Dialect {
@@ -68,6 +69,22 @@ def Gpu_YieldOp : Op<Gpu_Dialect, "yield", [Pure, Terminator, HasParent<"Product
   let summary = "what a region of transformer_gpu.product gives";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Gpu_RoundTf32Op : Op<Gpu_Dialect, "round_tf32", [Pure, SameOperandsAndResultType]> {
+  let summary = "a number as tensor cores multiply float32";
+  let description = [{
+    To 11 digits, to nearest, ties away from zero: `quantize_rows tf32` of one number. Where both
+    factors of a product's terms are such, tensor cores multiply them.
+
+    ```mlir
+    %y = transformer_gpu.round_tf32 %x : f32
+    ```
+    Source: PTX, `cvt.rna.tf32.f32`.
+  }];
+  let arguments = (ins F32:$x);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 def Gpu_TensorMapOp : Op<Gpu_Dialect, "tensor_map"> {

@@ -141,8 +141,8 @@ static void addProducts(Loops &b, FloatType type, ArrayRef<Values> rows, ArrayRe
   int64_t ofRows = sums.size() / rows.size(), first = column / mmaColumns * sumsOfMma;
   for (const Values &x : rows) {
     MutableArrayRef<Value> to = sums.slice(first, 2 * sumsOfMma);
-    multiplyHalves(b, type, x, columns.take_front(2), to.take_front(sumsOfMma));
-    multiplyHalves(b, type, x, columns.drop_front(2), to.drop_front(sumsOfMma));
+    multiply(b, type, x, columns.take_front(2), to.take_front(sumsOfMma));
+    multiply(b, type, x, columns.drop_front(2), to.drop_front(sumsOfMma));
     first += ofRows;
   }
 }

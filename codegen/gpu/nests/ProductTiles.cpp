@@ -34,9 +34,14 @@ int64_t ProductTileOperand::blocks() const {
 }
 
 int64_t ProductTileOperand::lengthInMemory() const {
-  // Along the depth threads read different lines at once: neighbours begin in different banks.
-  bool isSpaced = layout == TileLayout::Spaced && alongDepth;
-  return length() / blocks() + (isSpaced ? bytesOfPiece / bytesOfNumber() : 0);
+  // Along the depth threads read different lines at once: neighbours begin in different banks. Four
+  // lanes of an mma.sync have neighbours of the depth, eight of the rows.
+  int64_t piece = bytesOfPiece / bytesOfNumber(), space = 0;
+  if (layout == TileLayout::Spaced)
+    space = alongDepth ? piece : 0;
+  else if (layout == TileLayout::Lanes)
+    space = alongDepth ? piece : 2 * piece;
+  return length() / blocks() + space;
 }
 
 int64_t ProductTileOperand::bytes() const {
@@ -54,7 +59,7 @@ void ProductTileOperand::place(Value memory, int64_t first, const Extent &there)
 }
 
 Value ProductTileOperand::inLine(Value line, Value i) const {
-  if (layout == TileLayout::Spaced)
+  if (layout == TileLayout::Spaced || layout == TileLayout::Lanes)
     return i;
   int64_t pieces = lengthInMemory() / pieceOfHalves;
   int64_t ofBanks = std::max<int64_t>(lineOfBanks / pieces, 1); // lines in as many bytes

@@ -13,9 +13,10 @@ struct BlockThread {
 };
 
 /// How a tile's lines lie in shared memory: with space between them; their pieces of 16 bytes in an
-/// order that `ldmatrix` reads from all banks; or in that order in blocks of lines of at most 128
+/// order that `ldmatrix` reads from all banks; with space so that lanes read the numbers of an
+/// `mma.sync` of TF32 from different banks; or in that order in blocks of lines of at most 128
 /// bytes, one block after the other, as `wgmma` reads them.
-enum class TileLayout { Spaced, Mixed, Blocks };
+enum class TileLayout { Spaced, Mixed, Lanes, Blocks };
 
 /// `rows` rows of an operand, `depth` of their numbers at once: as they lie in memory, along the
 /// depth or along the rows, f32, bf16 or f16. What is outside of the operand is zero.

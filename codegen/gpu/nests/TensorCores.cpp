@@ -41,15 +41,18 @@ Values transformer::simt::loadMatrices(Loops &b, Value memory, ValueRange place,
   return registers;
 }
 
-void transformer::simt::multiplyHalves(Loops &b, FloatType type, ValueRange x, ValueRange y,
-                                       MutableArrayRef<Value> sums) {
+void transformer::simt::multiply(Loops &b, FloatType type, ValueRange x, ValueRange y,
+                                 MutableArrayRef<Value> sums) {
   Type f32 = b.getF32Type();
   auto ofSums = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
   using NVVM::MMALayout, NVVM::MMATypes;
-  MMATypes multiplicand = type.isF16() ? MMATypes::f16 : MMATypes::bf16;
+  MMATypes multiplicand = type.isTF32()  ? MMATypes::tf32
+                          : type.isF16() ? MMATypes::f16
+                                         : MMATypes::bf16;
+  int64_t depth = type.isTF32() ? tf32Depth : mmaDepth;
   Value next = NVVM::MmaOp::create(
       b, ofSums, multiplied(b, type, x), multiplied(b, type, y), ValueRange(ArrayRef<Value>(sums)),
-      ArrayRef<int64_t>{mmaRows, mmaColumns, mmaDepth}, std::nullopt, std::nullopt,
+      ArrayRef<int64_t>{mmaRows, mmaColumns, depth}, std::nullopt, std::nullopt,
       std::array{multiplicand, multiplicand}, std::array{MMALayout::row, MMALayout::col});
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(b, next, static_cast<int64_t>(i));
