@@ -442,8 +442,8 @@ def Transformer_AttentionGradientOp : Transformer_Op<"attention_gradient",
     1 / (1 - rate), of the probabilities: `dS = P * (D * dresult V^T - delta)` and
     `dv = (D * P)^T dresult`.
 
-    With `bf16` in `options` the D * P that dv is of and the dS that dq and dk are of are
-    rounded to bfloat16 of any exponent, to nearest, ties to even; delta, P in dS and what
+    With `bf16` or `f16` in `options` the D * P that dv is of and the dS that dq and dk are of are
+    rounded to it, to nearest, ties to even; delta, P in dS and what
     the other gradients are sums of are not. A target may round less. q, k, v and dresult
     are rounded where they are made (`quantize_rows`).
 

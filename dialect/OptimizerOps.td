@@ -64,7 +64,8 @@ def Transformer_AdamWUpdateOp : Transformer_Op<"adamw_update", [Pure, Transforme
     `new_variance = beta2 variance + (1 - beta2) g^2`,
     `new_parameter = (1 - lr decay) parameter
       - lr / (1 - beta1^t) new_mean / (sqrt(new_variance / (1 - beta2^t)) + epsilon)`.
-    Coefficients are computed in double precision.
+    Coefficients are computed in double precision. With `skippable`, where the scale is NaN
+    all stays as it was.
 
     Shapes: any of one or two dimensions, all the same; the others are scalars.
 
@@ -77,7 +78,7 @@ def Transformer_AdamWUpdateOp : Transformer_Op<"adamw_update", [Pure, Transforme
   let arguments = (ins Transformer_Trained:$parameter, Transformer_Trained:$mean, Transformer_Trained:$variance,
                        Transformer_Trained:$gradient, Transformer_F32Scalar:$scale, Transformer_I64Scalar:$step,
                        Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$beta1, Transformer_F64Scalar:$beta2,
-                       Transformer_F64Scalar:$epsilon, Transformer_F64Scalar:$weight_decay);
+                       Transformer_F64Scalar:$epsilon, Transformer_F64Scalar:$weight_decay, UnitAttr:$skippable);
   let results = (outs Transformer_Trained:$new_parameter, Transformer_Trained:$new_mean, Transformer_Trained:$new_variance);
   let assemblyFormat = [{
     $parameter `,` $mean `,` $variance `,` $gradient `,` $scale `step` $step `rate` $learning_rate
@@ -91,7 +92,8 @@ def Transformer_SgdUpdateOp : Transformer_Op<"sgd_update", [Pure, Transformer_Co
   let description = [{
     With `g = scale gradient + decay parameter`, elementwise:
     `new_momentum_buffer = momentum momentum_buffer + g`,
-    `new_parameter = parameter - lr new_momentum_buffer`.
+    `new_parameter = parameter - lr new_momentum_buffer`. With `skippable`, where the scale is
+    NaN all stays as it was.
 
     Shapes: any of one or two dimensions, all the same; the others are scalars.
 
@@ -103,7 +105,7 @@ def Transformer_SgdUpdateOp : Transformer_Op<"sgd_update", [Pure, Transformer_Co
   let arguments = (ins Transformer_Trained:$parameter, Transformer_Trained:$momentum_buffer,
                        Transformer_Trained:$gradient, Transformer_F32Scalar:$scale,
                        Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$momentum,
-                       Transformer_F64Scalar:$weight_decay);
+                       Transformer_F64Scalar:$weight_decay, UnitAttr:$skippable);
   let results = (outs Transformer_Trained:$new_parameter, Transformer_Trained:$new_momentum_buffer);
   let assemblyFormat = [{
     $parameter `,` $momentum_buffer `,` $gradient `,` $scale `rate` $learning_rate `momentum` $momentum

@@ -14,6 +14,9 @@ namespace mlir::transformer {
 /// Inputs of a linear layer that share a scale in the format `int4`, and features of a row.
 inline constexpr int64_t weightGroup = 32;
 
+/// The numbers of a format that has no scales; null: it has some.
+FloatType floatTypeOf(WeightFormat format, MLIRContext *context);
+
 } // namespace mlir::transformer
 
 #endif // DIALECT_QUANTIZEOPS_H

@@ -211,21 +211,23 @@ Attribute AttentionOptionsAttr::parse(AsmParser &parser, Type) {
   bool causal = false;
   int64_t window = 0;
   double dropout = 0;
-  bool bf16 = false;
+  FloatType rounding;
   if (parseNamed(parser, [&](StringRef name) -> ParseResult {
         if (name == "causal")
           return causal = true, success();
         if (name == "bf16")
-          return bf16 = true, success();
+          return rounding = BFloat16Type::get(parser.getContext()), success();
+        if (name == "f16")
+          return rounding = Float16Type::get(parser.getContext()), success();
         if (name == "window")
           return failure(parser.parseEqual() || parser.parseInteger(window));
         if (name == "dropout")
           return failure(parser.parseEqual() || parser.parseFloat(dropout));
-        return unknownName(parser, name, "causal, window, dropout, bf16");
+        return unknownName(parser, name, "causal, window, dropout, bf16, f16");
       }))
     return {};
   return getChecked([&] { return parser.emitError(location); }, parser.getContext(), causal, window,
-                    dropout, bf16);
+                    dropout, rounding);
 }
 
 void AttentionOptionsAttr::print(AsmPrinter &printer) const {
@@ -240,13 +242,13 @@ void AttentionOptionsAttr::print(AsmPrinter &printer) const {
     stream << separator << "dropout = ";
     printer.printFloat(getDropout());
   }
-  if (getBf16())
-    stream << separator << "bf16";
+  if (getRounding())
+    stream << separator << getRounding();
   printer << '>';
 }
 
 LogicalResult AttentionOptionsAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool,
-                                           int64_t window, APFloat dropout, bool) {
+                                           int64_t window, APFloat dropout, FloatType) {
   if (window < 0)
     return emitError() << "expected a window >= 0, found " << window;
   return verifyDropout(emitError, dropout);

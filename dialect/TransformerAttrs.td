@@ -226,18 +226,19 @@ def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOp
     `p` is less than it, the query's own position included: `p - window < j`
     and, where not causal, `j < p + window`. 0, the default, is no window. `dropout`
     is the rate at which a training step drops probabilities; 0, the default, is none.
-    With `bf16` what each value is multiplied by, `exp(S)` and the factor of dropout,
-    is rounded to bfloat16 of any exponent, to nearest, ties to even, while the sum
-    that it is divided by is not; a target may round less. Error: a negative window, a rate outside [0, 1).
+    With `bf16` or `f16` what each value is multiplied by, `exp(S)` and the factor of
+    dropout, is rounded to bfloat16, or float16, of any exponent, to nearest, ties to even,
+    while the sum that it is divided by is not; a target may round less, and what is below
+    2^-14 of the largest to a multiple of 2^-24 of that. Error: a negative window, a rate outside [0, 1).
 
     Source: causal: Vaswani et al. 2017, section 3.2.3; window: Mistral (Jiang et
     al. 2023), the `sliding_window` of Hugging Face's configurations.
   }];
   let parameters = (ins "bool":$causal, "int64_t":$window, APFloatParameter<"a rate, f64">:$dropout,
-                        "bool":$bf16);
+                        "::mlir::FloatType":$rounding);
   let builders = [AttrBuilder<(ins CArg<"bool", "false">:$causal, CArg<"int64_t", "0">:$window,
-                                   CArg<"double", "0">:$dropout, CArg<"bool", "false">:$bf16), [{
-    return $_get($_ctxt, causal, window, ::llvm::APFloat(dropout), bf16);
+                                   CArg<"double", "0">:$dropout, CArg<"::mlir::FloatType", "{}">:$rounding), [{
+    return $_get($_ctxt, causal, window, ::llvm::APFloat(dropout), rounding);
   }]>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
@@ -245,11 +246,11 @@ def Transformer_AttentionOptionsAttr : AttrDef<Transformer_Dialect, "AttentionOp
   let extraClassDeclaration = [{
     /// The same keys with another rate.
     AttentionOptionsAttr withDropout(double rate) const {
-      return get(getContext(), getCausal(), getWindow(), rate, getBf16());
+      return get(getContext(), getCausal(), getWindow(), rate, getRounding());
     }
-    /// The same keys with weights rounded to bfloat16.
-    AttentionOptionsAttr withBf16() const {
-      return get(getContext(), getCausal(), getWindow(), getDropout().convertToDouble(), true);
+    /// The same keys with weights rounded to this type.
+    AttentionOptionsAttr withRounding(::mlir::FloatType type) const {
+      return get(getContext(), getCausal(), getWindow(), getDropout().convertToDouble(), type);
     }
   }];
 }

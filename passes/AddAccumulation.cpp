@@ -45,13 +45,6 @@ Value labelsOf(Operation *op) {
       .Case<SpanLossOp, SpanLossGradientOp>([](auto loss) { return loss.getPositions(); });
 }
 
-OpOperand *dlossOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, OpOperand *>(op)
-      .Case<CrossEntropyGradientOp, ElementLossGradientOp, SpanLossGradientOp>(
-          [](auto backward) { return &backward.getDlossMutable(); })
-      .Default(nullptr);
-}
-
 std::string countName(unsigned term) { return "count" + std::to_string(term); }
 
 class Accumulation {

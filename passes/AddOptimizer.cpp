@@ -23,6 +23,7 @@ namespace {
 constexpr StringLiteral kStep = "step", kLearningRate = "learning_rate";
 constexpr StringLiteral kWeightDecay = "weight_decay", kVectorWeightDecay = "vector_weight_decay";
 constexpr StringLiteral kMaxGradNorm = "max_grad_norm";
+constexpr StringLiteral kSkippable = "skippable"; // of an optimizer's op
 
 /// What an optimizer keeps of a parameter: what follows the parameter's name and a dot, and a type.
 struct Moment {
@@ -37,7 +38,8 @@ struct Optimizer {
   SmallVector<StringRef> scalars;
   Moments (*moments)(RankedTensorType parameter);
   ValueRange (*update)(ImplicitLocOpBuilder &b, TypeRange results, ValueRange operands);
-  int64_t maxRank; // of a parameter; 0: any
+  int64_t maxRank;  // of a parameter; 0: any
+  bool isSkippable; // its op can leave all as it was
 };
 
 template <typename OpTy>
@@ -62,13 +64,15 @@ const Optimizer optimizers[] = {
      {kStep, kLearningRate, "beta1", "beta2", "epsilon"},
      adamWMoments,
      update<AdamWUpdateOp>,
-     0},
-    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>, 0},
+     0,
+     true},
+    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>, 0, true},
     {"adafactor",
      {kStep, kLearningRate, "beta2_decay", "eps1", "eps2", "clip_threshold"},
      adafactorMoments,
      update<AdafactorUpdateOp>,
-     2}};
+     2,
+     false}};
 
 /// A parameter with a gradient, as it enters the step.
 struct Trained {
@@ -79,11 +83,23 @@ struct Trained {
   Value gradient;
 };
 
+/// What its gradients are multiplied by; null: nothing.
+BlockArgument findLossScale(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attr::name);
+    if (name && name.getValue() == kLossScale)
+      return argument;
+  }
+  return {};
+}
+
 class StepBuilder {
 public:
-  StepBuilder(func::FuncOp function, const Optimizer &optimizer)
-      : function(function), optimizer(optimizer), symbols(function->getParentOfType<ModuleOp>()),
-        end(function.front().getTerminator()), b(function.getLoc(), end) {}
+  /// `isScaled`: gradients are `loss_scale` times what they would be.
+  StepBuilder(func::FuncOp function, const Optimizer &optimizer, bool isScaled)
+      : function(function), optimizer(optimizer), isScaled(isScaled),
+        symbols(function->getParentOfType<ModuleOp>()), end(function.front().getTerminator()),
+        b(function.getLoc(), end) {}
 
   /// Makes the function an entry point, a step.
   LogicalResult run(StringRef name) {
@@ -105,7 +121,20 @@ public:
         of = squaresOf(gradient);
       squares = squares ? arith::AddFOp::create(b, squares, of).getResult() : of;
     }
+    Value inverse;
+    if (isScaled) {
+      Value one = scalarOf(1);
+      inverse = arith::DivFOp::create(b, one, lossScale());
+      squares = arith::MulFOp::create(b, squares, inverse);
+      squares = arith::MulFOp::create(b, squares, inverse);
+    }
     auto clip = ClipGradNormOp::create(b, squares, scalars.at(kMaxGradNorm));
+    Value scale = clip.getScale();
+    if (isScaled) {
+      scale = arith::MulFOp::create(b, scale, inverse);
+      Value poison = arith::MulFOp::create(b, clip.getNorm(), scalarOf(0)); // of no finite norm NaN
+      scale = arith::AddFOp::create(b, scale, poison);
+    }
     llvm::BitVector left(function.getNumResults()); // what is state stays as it is
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       left[i] = isGradient(i) && !function.getResultAttr(i, attr::state);
@@ -114,7 +143,7 @@ public:
     end->eraseOperands(left);
     addResult(clip.getNorm(), named(b, attr::name, "grad_norm"));
     for (Trained &trained : all)
-      update(trained, clip.getScale());
+      update(trained, scale);
     return success();
   }
 
@@ -155,6 +184,18 @@ private:
     end->insertOperands(end->getNumOperands(), value);
   }
   void addResult(Value value, DictionaryAttr attributes) { addResult(function, value, attributes); }
+
+  Value scalarOf(float number) {
+    auto type = RankedTensorType::get({}, b.getF32Type());
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, number));
+  }
+
+  /// Of the function, which may have it by now.
+  Value lossScale() {
+    if (BlockArgument given = findLossScale(function))
+      return given;
+    return addArgument(RankedTensorType::get({}, b.getF32Type()), named(b, attr::name, kLossScale));
+  }
 
   void addScalars() {
     SmallVector<StringRef> names = {kStep, kLearningRate};
@@ -244,7 +285,10 @@ private:
       names.push_back(moment.name);
     }
     auto build = [&](func::FuncOp made, ImplicitLocOpBuilder &inside) {
-      func::ReturnOp::create(inside, optimizer.update(inside, results, made.getArguments()));
+      ValueRange updated = optimizer.update(inside, results, made.getArguments());
+      if (isScaled)
+        updated.front().getDefiningOp()->setAttr(kSkippable, b.getUnitAttr());
+      func::ReturnOp::create(inside, updated);
       for (auto [i, state] : llvm::enumerate(names)) {
         made.setArgAttr(i, attr::state, b.getStringAttr(state));
         made.setResultAttr(i, attr::state, b.getStringAttr(state));
@@ -260,6 +304,7 @@ private:
 
   func::FuncOp function;
   const Optimizer &optimizer;
+  bool isScaled;
   SymbolTable symbols;
   Operation *end;
   ImplicitLocOpBuilder b;
@@ -292,9 +337,15 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
         other->removeAttr(attr::entry);
         other.setPrivate();
       }
-    StepBuilder step(gradients, *chosen);
+    bool isScaled = !!findLossScale(gradients);
+    if (isScaled && !chosen->isSkippable) {
+      getOperation().emitError() << "optimizer \"" << optimizer << "\" skips no step, as a "
+                                 << kLossScale << " asks for";
+      return signalPassFailure();
+    }
+    StepBuilder step(gradients, *chosen, isScaled);
     if (failed(step.run("train_step")) ||
-        (apply && failed(StepBuilder(apply, *chosen).run(kApplyGradients))))
+        (apply && failed(StepBuilder(apply, *chosen, isScaled).run(kApplyGradients))))
       return signalPassFailure();
     for (StringRef name : readers)
       if (auto reader = getOperation().lookupSymbol<func::FuncOp>(name))

@@ -291,11 +291,11 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
 
     With `activations=int8` the rows of a linear whose weight is in `int8` or `int4`,
     by this pass or before, go through `quantize_rows`: one that several linears
-    share once. With `activations=bf16` so do those of a linear whose weight is in
-    `bf16`, and both operands of every `linear_weight_gradient`. With `attention` as
+    share once. With `activations=bf16`, `f16` or `tf32` so do those of a linear whose weight is in
+    the same, and both operands of every `linear_weight_gradient`. With `attention` as
     well so do q, k and v of every `attention` and of every `attention_gradient`,
     and the latter's dresult, what `append_pages` puts into a cache and q of every
-    `paged_attention`; what they weight these by is rounded then (`bf16` of their
+    `paged_attention`; what they weight these by is rounded then (`bf16`, or `f16`, of their
     options). Those with scores of distances are left alone. Columns of a merged projection
     that attention alone reads are rounded where they are one.
 
@@ -310,9 +310,9 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     %y = transformer.linear %x, %q out_in : tensor<?x8xf32>, tensor<4x8xf32> -> tensor<?x4xf32>
     ```
   }];
-  let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, int8 or int4">,
-                 Option<"activations", "activations", "std::string", "\"f32\"", "f32; bf16 with bf16, int8 with int8 or int4">,
-                 Option<"attention", "attention", "bool", "false", "attention multiplies rows of bf16, too">];
+  let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, f16, tf32, int8 or int4">,
+                 Option<"activations", "activations", "std::string", "\"f32\"", "f32; bf16 with bf16, f16 with f16, tf32 with tf32, int8 with int8 or int4">,
+                 Option<"attention", "attention", "bool", "false", "attention multiplies rows of bf16 or f16, too">];
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 

@@ -15,15 +15,20 @@ namespace mlir::transformer::generated {
 } // namespace mlir::transformer::generated
 
 llvm::Error transformer::LinearDtypes::check() const {
-  if (areRounded() && !symbolizeWeightFormat(weights))
+  if (weights != "f32" && (!symbolizeWeightFormat(weights) || weights == "tf32"))
     return llvm::createStringError("--weights-dtype " + weights +
-                                   ": expected f32, bf16, int8 or int4");
-  if (activations != "f32" && activations != "bf16" && activations != "int8")
+                                   ": expected f32, bf16, f16, int8 or int4");
+  bool isHalf = activations == "bf16" || activations == "f16";
+  if (activations != "f32" && !isHalf && activations != "tf32" && activations != "int8")
     return llvm::createStringError("--activations-dtype " + activations +
-                                   ": expected f32, bf16 or int8");
-  if (activations == "bf16" && weights != "bf16")
+                                   ": expected f32, bf16, f16, tf32 or int8");
+  if (activations == "tf32" && weights != "f32")
     return llvm::createStringError(
-        "--activations-dtype bf16: expected --weights-dtype bf16, found " + weights);
+        "--activations-dtype tf32: expected --weights-dtype f32, found " + weights);
+  if (isHalf && weights != activations)
+    return llvm::createStringError("--activations-dtype " + activations +
+                                   ": expected --weights-dtype " + activations + ", found " +
+                                   weights);
   if (activations == "int8" && weights != "int8" && weights != "int4")
     return llvm::createStringError(
         "--activations-dtype int8: expected --weights-dtype int8 or int4, found " + weights);
@@ -52,8 +57,15 @@ llvm::Error transformer::Purpose::check() const {
     return llvm::createStringError("--optimizer goes with --mode train");
   if (!trains() && accumulate)
     return llvm::createStringError("--accumulate goes with --mode train");
-  if (mixedPrecision != "no" && mixedPrecision != "bf16")
-    return llvm::createStringError("--mixed-precision " + mixedPrecision + ": expected no or bf16");
+  if (mixedPrecision != "no" && mixedPrecision != "bf16" && mixedPrecision != "f16" &&
+      mixedPrecision != "tf32")
+    return llvm::createStringError("--mixed-precision " + mixedPrecision +
+                                   ": expected no, bf16, f16 or tf32");
+  if (mixedPrecision == "f16" && optimizer == "adafactor")
+    return llvm::createStringError(
+        "--mixed-precision f16: expected --optimizer adamw or sgd, which "
+        "skip steps whose gradients overflow, found " +
+        optimizer);
   if (!trains() && mixedPrecision != "no")
     return llvm::createStringError("--mixed-precision goes with --mode train; expected "
                                    "--weights-dtype and --activations-dtype without it");
@@ -78,6 +90,8 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
     manager.addPass(transformer::createFreezeParametersPass(freeze));
   }
   manager.addPass(transformer::createDifferentiatePass(differentiate));
+  if (purpose.mixedPrecision == "f16")
+    manager.addPass(transformer::createScaleLossPass());
   if (purpose.accumulate)
     manager.addPass(transformer::createAddAccumulationPass());
   manager.addPass(transformer::createChunkLossPass());
@@ -111,8 +125,10 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   manager.addNestedPass<func::FuncOp>(createFuseEmbeddingNormPass());
   manager.addNestedPass<func::FuncOp>(createFuseResidualNormPass());
   LinearDtypes rounded = dtypes;
-  if (purpose.mixedPrecision == "bf16")
-    rounded.weights = rounded.activations = "bf16";
+  if (purpose.mixedPrecision != "no")
+    rounded.weights = rounded.activations = purpose.mixedPrecision;
+  if (rounded.activations == "tf32")
+    rounded.weights = "tf32"; // which is how they are multiplied; they are kept as they are
   if (rounded.areRounded())
     manager.addNestedPass<func::FuncOp>(
         createQuantizeWeightsPass({rounded.weights, rounded.activations, rounded.attention}));

@@ -17,11 +17,12 @@ namespace mlir::transformer {
 
 /// The numbers that linear layers multiply, by the names of the command line; f32: as they are.
 struct LinearDtypes {
-  std::string weights = "f32";     // bf16, int8, int4
-  std::string activations = "f32"; // bf16 with weights of bf16, int8 with int8 or int4
-  bool attention = false;          // multiplies bf16, too, where activations are bf16
+  std::string weights = "f32"; // bf16, f16, int8, int4
+  /// bf16 or f16 with such weights, tf32 with f32, int8 with int8 or int4.
+  std::string activations = "f32";
+  bool attention = false; // multiplies bf16 or f16, too, where activations are that
 
-  bool areRounded() const { return weights != "f32"; }
+  bool areRounded() const { return weights != "f32" || activations != "f32"; }
   /// Names the option, what was expected and what was found.
   llvm::Error check() const;
 };
@@ -34,7 +35,7 @@ struct Purpose {
   std::vector<std::string> frozen;   // globs of parameters that are not trained
   std::string optimizer = "adamw";   // in training: one of optimizerNames
   bool accumulate = false;           // in training: a step may be divided
-  std::string mixedPrecision = "no"; // or bf16, in training: what products multiply
+  std::string mixedPrecision = "no"; // or bf16, f16, tf32, in training: what products multiply
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.

@@ -22,7 +22,7 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
     std::optional<WeightFormat> found = symbolizeWeightFormat(format.getValue());
     if (!found) {
       getOperation().emitError("weight format \"" + format.getValue() +
-                               "\": expected f32, bf16, int8 or int4");
+                               "\": expected f32, bf16, f16, tf32, int8 or int4");
       return signalPassFailure();
     }
     std::optional<WeightFormat> rows;
@@ -30,7 +30,7 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
       rows = symbolizeWeightFormat(activations.getValue());
       if (!rows || rows == WeightFormat::Int4) {
         getOperation().emitError("activations \"" + activations.getValue() +
-                                 "\": expected f32, bf16 or int8");
+                                 "\": expected f32, bf16, f16, tf32 or int8");
         return signalPassFailure();
       }
     }
@@ -42,50 +42,53 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
         op.getWeightMutable().assign(weight);
       }
       WeightFormat format = weight.getDefiningOp<QuantizeWeightOp>().getFormat();
-      if (rows && (rows == WeightFormat::Bf16) == (format == WeightFormat::Bf16))
+      if (rows && typeOf(*rows) == typeOf(format))
         quantizeRows(op.getXMutable(), *rows);
     });
-    if (rows != WeightFormat::Bf16)
+    FloatType type = rows ? typeOf(*rows) : FloatType();
+    if (!type)
       return;
     getOperation().walk([&](LinearWeightGradientOp op) {
       quantizeRows(op.getXMutable(), *rows);
       quantizeRows(op.getDyMutable(), *rows);
     });
-    if (!attention)
+    if (!attention || type.isTF32()) // which multiplies float32 then
       return;
-    getOperation().walk([](AttentionOp op) { quantizeHeads(op); });
-    getOperation().walk([](AppendPagesOp op) {
+    getOperation().walk([&](AttentionOp op) { quantizeHeads(op, *rows); });
+    getOperation().walk([&](AppendPagesOp op) {
       for (OpOperand *operand : {&op.getKMutable(), &op.getVMutable()})
-        quantizeHeads(*operand);
+        quantizeHeads(*operand, *rows);
     });
-    getOperation().walk([](PagedAttentionOp op) {
-      quantizeHeads(op.getQMutable());
-      op.setOptionsAttr(op.getOptions().withBf16());
+    getOperation().walk([&](PagedAttentionOp op) {
+      quantizeHeads(op.getQMutable(), *rows);
+      op.setOptionsAttr(op.getOptions().withRounding(type));
     });
-    getOperation().walk([](AttentionGradientOp op) {
-      if (quantizeHeads(op))
-        quantizeRows(op.getDresultMutable(), WeightFormat::Bf16);
+    getOperation().walk([&](AttentionGradientOp op) {
+      if (quantizeHeads(op, *rows))
+        quantizeRows(op.getDresultMutable(), *rows);
     });
   }
 
 private:
+  FloatType typeOf(WeightFormat format) { return floatTypeOf(format, &getContext()); }
+
   /// What attention multiplies; those with scores of distances are left alone.
-  template <typename Op> static bool quantizeHeads(Op op) {
+  template <typename Op> bool quantizeHeads(Op op, WeightFormat format) {
     if (op.getColumns())
       return false;
     for (OpOperand *operand : {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()})
-      quantizeHeads(*operand);
-    op.setOptionsAttr(op.getOptions().withBf16());
+      quantizeHeads(*operand, format);
+    op.setOptionsAttr(op.getOptions().withRounding(typeOf(format)));
     return true;
   }
 
   /// Columns of a merged projection at once.
-  static void quantizeHeads(OpOperand &operand) {
+  static void quantizeHeads(OpOperand &operand, WeightFormat format) {
     auto split = operand.get().getDefiningOp<SplitOp>();
     bool isOfHeads =
         split && llvm::all_of(split->getUsers(),
                               llvm::IsaPred<AttentionOp, AppendPagesOp, PagedAttentionOp>);
-    quantizeRows(isOfHeads ? split->getOpOperand(0) : operand, WeightFormat::Bf16);
+    quantizeRows(isOfHeads ? split->getOpOperand(0) : operand, format);
   }
 
   /// Once for all that read these rows: where they are made.

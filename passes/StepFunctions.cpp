@@ -1,10 +1,19 @@
 //===- StepFunctions.cpp - what the passes that make steps share ----------===//
 #include "passes/StepFunctions.h"
+#include "dialect/GradientOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 DictionaryAttr mlir::transformer::named(Builder &b, StringRef key, const Twine &value) {
   return b.getDictionaryAttr(b.getNamedAttr(key, b.getStringAttr(value)));
+}
+
+OpOperand *mlir::transformer::dlossOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, OpOperand *>(op)
+      .Case<CrossEntropyGradientOp, ElementLossGradientOp, SpanLossGradientOp>(
+          [](auto backward) { return &backward.getDlossMutable(); })
+      .Default(nullptr);
 }
 
 func::FuncOp mlir::transformer::functionForShape(

@@ -16,6 +16,12 @@ constexpr llvm::StringLiteral kCountLabels = "count_labels";
 constexpr llvm::StringLiteral kAccumulateGradients = "accumulate_gradients";
 constexpr llvm::StringLiteral kApplyGradients = "apply_gradients";
 
+/// What gradients of a loss are multiplied by, an input of a step in float16.
+constexpr llvm::StringLiteral kLossScale = "loss_scale";
+
+/// What the backward of a loss takes as the loss's own gradient; null: `op` is no such.
+OpOperand *dlossOf(Operation *op);
+
 /// The attributes of an argument or a result: `key` (its name or its state) is `value`.
 DictionaryAttr named(Builder &b, StringRef key, const Twine &value);
 

@@ -188,6 +188,31 @@ def DifferentiatePass : Pass<"transformer-differentiate", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect", "::mlir::transformer::TransformerDialect"];
 }
 
+def ScaleLossPass : Pass<"transformer-scale-loss", "::mlir::ModuleOp"> {
+  let summary = "gradients of a loss times a number that a step is given";
+  let description = [{
+    The function `function`, of a loss and gradients, gets an input `loss_scale` (a scalar of
+    f32), by which the gradients of its losses are multiplied, and so are all gradients that it
+    gives: rounded to float16, small ones do not become zeros. The loss stays as it is.
+    `transformer-add-optimizer` divides by it again, before clipping, and skips a step whose
+    gradients are not all finite. Run it in front of `transformer-add-accumulation`.
+
+    Error: no such function.
+
+    Example:
+    ```mlir
+    %dy = transformer.cross_entropy_gradient %y, %labels, %one : tensor<?x4xf32>, tensor<?xi64>, tensor<f32>
+    // becomes
+    %scaled = arith.mulf %one, %loss_scale : tensor<f32>
+    %dy = transformer.cross_entropy_gradient %y, %labels, %scaled : tensor<?x4xf32>, tensor<?xi64>, tensor<f32>
+    ```
+    Source: Micikevicius et al. 2018 (Mixed Precision Training), section 3.2; torch.amp.GradScaler.
+  }];
+  let options = [Option<"function", "function", "std::string", "\"loss_and_gradients\"", "the function of the gradients">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::transformer::TransformerDialect"];
+}
+
 def AddAccumulationPass : Pass<"transformer-add-accumulation", "::mlir::ModuleOp"> {
   let summary = "gradients of a step as a sum over parts of its rows";
   let description = [{

@@ -42,6 +42,7 @@ gpu_checks() {
     check_on_gpu golden/first_step.py albert-pretraining bert-masked-lm deberta-conv deberta-masked-lm gpt2-lm llama-lm whisper-lm
     check_on_gpu e2e/steps.py gpt2-lm llama-lm bloom-lm t5-lm whisper-lm
     check_on_gpu e2e/steps.py --weights-dtype bf16 --activations-dtype bf16 llama-lm
+    check_on_gpu e2e/steps.py --weights-dtype f16 --activations-dtype f16 llama-lm
     check_on_gpu e2e/generate.py gpt2-lm
     check_on_gpu e2e/generate_from_source.py bart-lm t5-lm
     check_on_gpu e2e/generate_annotated.py annotated-biased

@@ -9,6 +9,8 @@ import numpy as np
 FORMATS = ("bf16", "int8", "int4")
 INTEGER_ROWS = ("int8/int8", "int4/int8")  # weights in such a format, and rows of integers
 BF16_ROWS = "bf16/bf16"  # for CPUs that multiply bfloat16
+HALF_ROWS = (BF16_ROWS, "f16/f16")  # for GPUs
+TF32 = "tf32/tf32"  # likewise
 GROUP = 32  # inputs that share a scale of int4, and features of a row
 
 
@@ -22,6 +24,23 @@ def to_bf16(values: np.ndarray) -> np.ndarray:
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     rounded = ((bits + (0x7FFF + (bits >> 16 & 1))) & 0xFFFF0000).astype(np.uint32).view(np.float32)
     return np.where(np.isnan(values), np.float32(np.nan), rounded)
+
+
+def to_f16(values: np.ndarray) -> np.ndarray:
+    """The nearest float16, ties to even, as float32; what is too large is infinite, NaN stays."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values, np.float32).astype(np.float16).astype(np.float32)
+
+
+def to_tf32(values: np.ndarray) -> np.ndarray:
+    """The nearest number of 11 digits, ties away from zero, as float32; NaN stays."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = ((bits + 0x1000) & 0xFFFFE000).astype(np.uint32).view(np.float32)
+    return np.where(np.isnan(values), np.float32(np.nan), rounded)
+
+
+HALVES = {"bf16": to_bf16, "f16": to_f16}
+WITHOUT_SCALES = {**HALVES, "tf32": to_tf32}
 
 
 def quantize(weight: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
@@ -47,8 +66,8 @@ def quantize(weight: np.ndarray, form: str) -> tuple[np.ndarray, np.ndarray]:
 
 def rounded(weight: np.ndarray, form: str) -> np.ndarray:
     """The values, float32."""
-    if form == "bf16":
-        return to_bf16(weight)
+    if form in WITHOUT_SCALES:
+        return WITHOUT_SCALES[form](weight)
     integers, scales = quantize(weight, form)
     repeated = np.repeat(scales, weight.shape[1] if form == "int8" else GROUP, axis=1)[:, : weight.shape[1]]
     return (integers.astype(np.float32) * repeated).astype(np.float32)
@@ -57,6 +76,8 @@ def rounded(weight: np.ndarray, form: str) -> np.ndarray:
 def options(form: str) -> list[str]:
     """Of transformer-compile."""
     weights, _, rows = form.partition("/")
+    if rows == "tf32":
+        return ["--activations-dtype", rows]  # how weights are multiplied, too, not how they are kept
     return ["--weights-dtype", weights, *(["--activations-dtype", rows] if rows else [])]
 
 
@@ -75,8 +96,8 @@ def quantize_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounded_rows(x: np.ndarray, form: str) -> np.ndarray:
-    """The values, float32, of rows in `bf16` or `int8`."""
-    if form == "bf16":
-        return to_bf16(x)
+    """The values, float32, of rows in `bf16`, `f16`, `tf32` or `int8`."""
+    if form in WITHOUT_SCALES:
+        return WITHOUT_SCALES[form](x)
     integers, scales = quantize_rows(x)
     return (integers.astype(np.float32) * scales[:, :, None]).reshape(len(x), integers.shape[1] * GROUP)[:, : x.shape[1]]

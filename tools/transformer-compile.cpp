@@ -69,22 +69,26 @@ static cl::opt<std::string> optimizer(
     cl::init("adamw"), cl::cat(category));
 static cl::opt<std::string> precision(
     "mixed-precision",
-    cl::desc("With --mode train, what the products of linear layers and of their gradients "
-             "multiply: no (float32) or bf16 (rounded to bfloat16, summed in float32; weights, "
-             "gradients and all else stay float32), for CPUs with AVX-512 BF16"),
+    cl::desc(
+        "With --mode train, what the products of linear layers and of their gradients "
+        "multiply: no (float32), bf16, f16 or tf32 (rounded to it, summed in float32; weights, "
+        "gradients and all else stay float32); bf16 for CPUs with AVX-512 BF16 and GPUs, f16 "
+        "and tf32 for GPUs"),
     cl::init("no"), cl::cat(category));
-static cl::opt<std::string>
-    dtype("weights-dtype",
-          cl::desc("What linear layers keep their weights in: f32, bf16, int8 (a scale for each "
-                   "output) or int4 (a scale for each 32 inputs of an output); rounded when a "
-                   "program starts, multiplied in float32"),
-          cl::init("f32"), cl::cat(category));
+static cl::opt<std::string> dtype(
+    "weights-dtype",
+    cl::desc("What linear layers keep their weights in: f32, bf16, f16 (on GPUs), int8 (a scale "
+             "for each output) or int4 (a scale for each 32 inputs of an output); rounded when a "
+             "program starts, multiplied in float32"),
+    cl::init("f32"), cl::cat(category));
 static cl::opt<std::string> activations(
     "activations-dtype",
     cl::desc(
         "How linear layers read their rows: f32; with weights of int8 or int4 also int8 (integers "
         "with a scale for each 32 features of a row), with weights of bf16 also bf16 (on CPUs "
-        "with AVX-512 BF16), multiplied as such: faster, less exact"),
+        "with AVX-512 BF16 and GPUs), of f16 also f16 (on GPUs), of f32 also tf32 "
+        "(on GPUs; rounds both), multiplied as such: faster, less "
+        "exact"),
     cl::init("f32"), cl::cat(category));
 static cl::opt<std::string> emit("emit", cl::desc(emitHelp), cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",

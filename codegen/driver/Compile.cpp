@@ -65,9 +65,12 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
   if (llvm::Error error = options.purpose.check())
     return error;
   bool trains = options.purpose.trains();
-  if (trains && options.dtypes.areRounded())
+  if (trains && options.dtypes.weights != "f32")
     return createStringError("--weights-dtype " + options.dtypes.weights +
                              ": expected f32 with --mode train");
+  if (trains && options.dtypes.activations == "tf32")
+    return createStringError("--activations-dtype tf32: expected --mixed-precision tf32 with "
+                             "--mode train");
   if (options.lora && !trains)
     return createStringError("--lora goes with --mode train; an adapter's folder is compiled "
                              "without it");
@@ -95,12 +98,17 @@ llvm::Error checkOptions(const CompileOptions &options, const Goal &goal) {
 
 /// Whether the CPU multiplies the numbers that are asked for.
 llvm::Error checkNumbers(const CompileOptions &options, cpu::TargetAttr target) {
-  bool mixed = options.purpose.mixedPrecision == "bf16";
-  if ((!mixed && options.dtypes.activations != "bf16") || target.multipliesBfloat16())
-    return llvm::Error::success();
-  return createStringError((mixed ? "--mixed-precision" : "--activations-dtype") +
-                           StringRef(" bf16: ") + options.arch +
-                           " has no products of bfloat16 (expected the CPU feature avx512bf16)");
+  bool mixed = options.purpose.mixedPrecision != "no";
+  const std::string &dtypes = mixed ? options.purpose.mixedPrecision : options.dtypes.activations;
+  std::string option = (mixed ? "--mixed-precision " : "--activations-dtype ") + dtypes + ": ";
+  if (dtypes == "bf16" && !target.multipliesBfloat16())
+    return createStringError(option + options.arch +
+                             " has no products of bfloat16 (expected the CPU feature avx512bf16)");
+  if (dtypes == "f16" || dtypes == "tf32")
+    return createStringError(option + "such products are a GPU's (expected --target cuda)");
+  if (options.dtypes.weights == "f16")
+    return createStringError("--weights-dtype f16: expected f32, bf16, int8 or int4 on a CPU");
+  return llvm::Error::success();
 }
 
 /// Collects diagnostics as text, to report them as one error.

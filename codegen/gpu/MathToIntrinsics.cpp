@@ -1,5 +1,6 @@
 //===- MathToIntrinsics.cpp - functions that a GPU has instructions for ---===//
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,6 +28,17 @@ StringRef intrinsicOf(Operation *op) {
       .Default([](Operation *) { return ""; });
 }
 
+Value roundToTf32(simt::RoundTf32Op op) {
+  OpBuilder b(op);
+  Value bits =
+      LLVM::InlineAsmOp::create(b, op.getLoc(), b.getI32Type(), op->getOperands(),
+                                "cvt.rna.tf32.f32 $0, $1;", "=r,f", /*has_side_effects=*/false,
+                                /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                LLVM::AsmDialectAttr(), ArrayAttr())
+          .getResult(0);
+  return LLVM::BitcastOp::create(b, op.getLoc(), b.getF32Type(), bits);
+}
+
 struct MathToIntrinsicsPass : mlir::transformer::impl::MathToIntrinsicsBase<MathToIntrinsicsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -34,6 +46,10 @@ struct MathToIntrinsicsPass : mlir::transformer::impl::MathToIntrinsicsBase<Math
     getOperation()->walk([&](Operation *op) {
       if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
         ops.push_back(op);
+    });
+    getOperation()->walk([](simt::RoundTf32Op op) {
+      op.replaceAllUsesWith(roundToTf32(op));
+      op.erase();
     });
     for (Operation *op : ops) {
       StringRef name = intrinsicOf(op);

@@ -1,10 +1,11 @@
-//===- NarrowCaches.cpp - keys and values as bfloat16 ---------------------===//
+//===- NarrowCaches.cpp - keys and values in 16 bits ----------------------===//
 #include "codegen/gpu/NarrowCaches.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "dialect/QuantizeOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -15,9 +16,10 @@ Value transformer::sourceOfRows(Value rows) {
   return rows;
 }
 
-bool transformer::areRoundedToBf16(Value rows) {
+FloatType transformer::roundingOf(Value rows) {
   auto rounded = sourceOfRows(rows).getDefiningOp<QuantizeRowsOp>();
-  return rounded && rounded.getFormat() == WeightFormat::Bf16;
+  FloatType type = rounded ? floatTypeOf(rounded.getFormat(), rows.getContext()) : FloatType();
+  return type && kernel::isHalf(type) ? type : FloatType();
 }
 
 namespace {
@@ -25,7 +27,7 @@ namespace {
 /// The values that are one cache, from function to function.
 class Caches {
 public:
-  explicit Caches(ModuleOp module) : symbols(module) {
+  Caches(ModuleOp module, FloatType element) : element(element), symbols(module) {
     module.walk([&](func::CallOp call) { callsOf[functionOf(call)].push_back(call); });
   }
 
@@ -34,9 +36,9 @@ public:
     while (!left.empty()) {
       Value cache = left.pop_back_val();
       auto type = cast<RankedTensorType>(cache.getType());
-      if (type.getElementType().isBF16())
+      if (type.getElementType() == element)
         continue;
-      cache.setType(type.clone(BFloat16Type::get(type.getContext())));
+      cache.setType(type.clone(element));
       addSource(cache, left);
       for (OpOperand &use : cache.getUses())
         addReader(use, left);
@@ -80,6 +82,7 @@ private:
       to.push_back(reader->getResult(0));
   }
 
+  FloatType element;
   SymbolTable symbols;
   llvm::DenseMap<Operation *, SmallVector<func::CallOp>> callsOf;
 };
@@ -88,14 +91,15 @@ private:
 
 void transformer::narrowCaches(ModuleOp module) {
   SmallVector<Value> caches;
-  bool areRounded = true;
+  llvm::SmallSetVector<FloatType, 2> roundings;
   module.walk([&](kernel::AppendPagesOp op) {
     caches.push_back(op.getOuts()[0]);
-    areRounded &= areRoundedToBf16(op.getK()) && areRoundedToBf16(op.getV());
+    roundings.insert(roundingOf(op.getK()));
+    roundings.insert(roundingOf(op.getV()));
   });
-  if (caches.empty() || !areRounded)
+  if (roundings.size() != 1 || !roundings.front())
     return;
-  Caches all(module);
+  Caches all(module, roundings.front());
   for (Value cache : caches)
     all.narrow(cache);
   for (auto function : module.getOps<func::FuncOp>())

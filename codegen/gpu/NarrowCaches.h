@@ -8,11 +8,12 @@ namespace mlir::transformer {
 
 /// The rows of which `rows` may be some columns.
 Value sourceOfRows(Value rows);
-/// Whether rows are `quantize_rows`, or some columns of it, in bf16.
-bool areRoundedToBf16(Value rows);
+/// The bf16 or f16 that rows that are `quantize_rows`, or some columns of it, are rounded to; null:
+/// neither.
+FloatType roundingOf(Value rows);
 
-/// Makes all caches bf16 where all that is appended to any has been rounded to it: nothing else
-/// reads or writes them, so no number changes.
+/// Makes all caches bf16, or f16, where all that is appended to any has been rounded to it: nothing
+/// else reads or writes them, so no number changes.
 void narrowCaches(ModuleOp module);
 
 } // namespace mlir::transformer

@@ -1,12 +1,13 @@
 //===- NarrowWeights.cpp - weights in 16, 8 and 4 bits --------------------===//
 //
-// What is stored of a weight [N, K] or [K, N] that is rounded: bf16 its numbers; int8 integers, and
-// a scale for each n; int4 integers plus 8, two neighbours along k in a byte, the first one in its
-// low half, and a bf16 scale for each 32 of an n.
+// What is stored of a weight [N, K] or [K, N] that is rounded: bf16 and f16 its numbers; int8
+// integers, and a scale for each n; int4 integers plus 8, two neighbours along k in a byte, the
+// first one in its low half, and a bf16 scale for each 32 of an n.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/gpu/NarrowCaches.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/TransformerDialect.h"
@@ -45,25 +46,35 @@ struct Scalars : ImplicitLocOpBuilder {
   }
 
   /// To nearest, ties to even; a NaN stays one.
-  Value toBf16(Value x) {
+  Value toHalf(FloatType type, Value x) {
+    if (type.isF16())
+      return arith::TruncFOp::create(*this, type, x);
     Value whole = bits(x), high = arith::ShRUIOp::create(*this, whole, word(16));
     Value odd = arith::AndIOp::create(*this, high, word(1));
     Value rounded = arith::AddIOp::create(*this, whole, word(0x7fff));
     rounded = arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, rounded, odd), word(16));
     rounded = select(isNaN(x), word(0x7fc0), rounded);
     Value half = arith::TruncIOp::create(*this, getI16Type(), rounded);
-    return arith::BitcastOp::create(*this, getBF16Type(), half);
+    return arith::BitcastOp::create(*this, type, half);
   }
-  Value fromBf16(Value x) {
+  Value fromHalf(Value x) {
     if (!x.getType().isBF16())
-      return x;
+      return widen(x);
     Value half = arith::BitcastOp::create(*this, getI16Type(), x);
     Value whole = arith::ExtUIOp::create(*this, getI32Type(), half);
     return ofBits(arith::ShLIOp::create(*this, whole, word(16)));
   }
-  /// The same number; what reads it may take it as bf16.
+  /// The same number; what reads it may take it as bf16, or f16.
   Value widen(Value x) {
-    return x.getType().isBF16() ? arith::ExtFOp::create(*this, getF32Type(), x).getResult() : x;
+    return kernel::isHalf(x.getType()) ? arith::ExtFOp::create(*this, getF32Type(), x).getResult()
+                                       : x;
+  }
+  /// To TF32; a NaN stays one. Nobody but a GPU knows the op.
+  Value toTf32(Value x, bool isGpu) {
+    if (isGpu)
+      return simt::RoundTf32Op::create(*this, x);
+    Value up = arith::AddIOp::create(*this, bits(x), word(0x1000));
+    return select(isNaN(x), x, ofBits(arith::AndIOp::create(*this, up, word(~0x1fff))));
   }
   /// Ties to even, into [least, most]; a NaN is 0.
   Value roundInto(Value x, double least, double most) {
@@ -112,7 +123,7 @@ struct Factor {
   std::function<Value(Scalars &b, ValueRange inputs)> number;
 };
 
-/// An operand of `product` as it is, in f32 or bf16.
+/// An operand of `product` as it is, in f32 or 16 bits.
 Factor operandOf(linalg::MatmulOp product, unsigned i) {
   return {{product.getInputs()[i]},
           {product.getMatchingIndexingMap(product.getDpsInputOperand(i))},
@@ -193,9 +204,9 @@ private:
   void pack() {
     AffineMap own = b.getMultiDimIdentityMap(2);
     SmallVector<int64_t> shape = shapeOf(outputs, inputs);
-    if (format == WeightFormat::Bf16) {
-      numbers = elementwise(b, shape, {}, b.getBF16Type(), weight, own,
-                            [](Scalars &s, ValueRange v) { return s.toBf16(v[0]); });
+    if (FloatType type = floatTypeOf(format, b.getContext())) {
+      numbers = elementwise(b, shape, {}, type, weight, own,
+                            [&](Scalars &s, ValueRange v) { return s.toHalf(type, v[0]); });
       return;
     }
     bool isInt8 = format == WeightFormat::Int8;
@@ -213,7 +224,7 @@ private:
     }
     numbers = elementwise(b, shapeOf(outputs, (inputs + 1) / 2), {}, b.getI8Type(), scales,
                           groupOf(group / 2),
-                          [&](Scalars &s, ValueRange v) { return pairOf(s, s.fromBf16(v[0])); });
+                          [&](Scalars &s, ValueRange v) { return pairOf(s, s.fromHalf(v[0])); });
   }
 
   /// Of the n and the group of k that the op is at.
@@ -235,7 +246,7 @@ private:
     }
     Value positive = arith::CmpFOp::create(s, arith::CmpFPredicate::OGE, most, least);
     Value ofLargest = s.select(positive, most, s.mul(least, s.real(-1)));
-    return s.toBf16(arith::AddFOp::create(s, s.div(ofLargest, s.real(-8)), bad));
+    return s.toHalf(s.getBF16Type(), arith::AddFOp::create(s, s.div(ofLargest, s.real(-8)), bad));
   }
 
   /// Two neighbours along k; the second one is 0 behind the last.
@@ -257,7 +268,7 @@ private:
 
   /// What the product multiplies by.
   Value number(Scalars &s, Value stored, Value scale) {
-    if (format == WeightFormat::Bf16)
+    if (!scales)
       return s.widen(stored);
     if (format == WeightFormat::Int8)
       return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), stored), scale);
@@ -267,7 +278,7 @@ private:
     whole = arith::ShRUIOp::create(s, whole, arith::MulIOp::create(s, odd, s.word(4)));
     whole = arith::AndIOp::create(s, whole, s.word(15));
     whole = arith::SubIOp::create(s, whole, s.word(8));
-    return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), whole), s.fromBf16(scale));
+    return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), whole), s.fromHalf(scale));
   }
 
   QuantizeWeightOp op;
@@ -276,25 +287,28 @@ private:
   WeightFormat format;
   bool isOutIn;
   int64_t outputs, inputs, group; // group: inputs that share a scale
-  Value numbers, scales;          // scales: null for bf16
+  Value numbers, scales;          // scales: null for bf16 and f16
 };
 
-/// Whether rows of bfloat16 are what attention multiplies.
-template <typename Op> bool multipliesBf16(Op op, const GpuTarget *target) {
+/// Whether rows of 16 bits are what attention multiplies.
+template <typename Op> bool multipliesHalf(Op op, const GpuTarget *target) {
   SmallVector<Value> multiplied = {op.getQ(), op.getK(), op.getV()};
   if constexpr (std::is_same_v<Op, kernel::AttentionGradientOp>)
     multiplied.push_back(op.getDresult());
-  return op.getOptions().getBf16() && simt::hasTensorCoreAttention(op, target) &&
-         llvm::all_of(multiplied, [](Value operand) {
-           return getElementTypeOrSelf(sourceOfRows(operand)).isBF16() || areRoundedToBf16(operand);
+  FloatType type = op.getOptions().getRounding();
+  return type && simt::hasTensorCoreAttention(op, target) &&
+         llvm::all_of(multiplied, [&](Value operand) {
+           return getElementTypeOrSelf(sourceOfRows(operand)) == type ||
+                  roundingOf(operand) == type;
          });
 }
 
-/// Rows as the bfloat16 that they become: as such for products and attention, in f32 for the rest.
-class RowsOfBf16 {
+/// Rows as the bf16 or f16 that they become: as such for products and attention, in f32 for the
+/// rest.
+class HalfRows {
 public:
-  RowsOfBf16(QuantizeRowsOp op, const GpuTarget *target)
-      : op(op), b(op.getLoc(), op), target(target) {}
+  HalfRows(QuantizeRowsOp op, FloatType type, const GpuTarget *target)
+      : op(op), b(op.getLoc(), op), type(type), target(target) {}
 
   void replace() {
     separateColumns();
@@ -305,17 +319,17 @@ public:
     if (Value written = writtenByAttention())
       rows = written;
     else if (!narrowUses.empty())
-      rows = made(b.getBF16Type(), rows, [](Scalars &s, Value x) { return s.toBf16(x); });
+      rows = made(type, rows, [&](Scalars &s, Value x) { return s.toHalf(type, x); });
     if (!narrowUses.empty()) {
       for (OpOperand *use : narrowUses) {
         use->set(rows);
         if (auto slice = dyn_cast<tensor::ExtractSliceOp>(use->getOwner()))
-          slice.getResult().setType(slice.getType().clone(b.getBF16Type()));
+          slice.getResult().setType(slice.getType().clone(type));
       }
     }
     if (!wideUses.empty()) {
-      rows = made(b.getF32Type(), rows, [](Scalars &s, Value x) {
-        return s.fromBf16(x.getType().isBF16() ? x : s.toBf16(x));
+      rows = made(b.getF32Type(), rows, [&](Scalars &s, Value x) {
+        return s.fromHalf(x.getType() == type ? x : s.toHalf(type, x));
       });
       for (OpOperand *use : wideUses)
         use->set(rows);
@@ -329,11 +343,11 @@ private:
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(reader))
       return llvm::all_of(slice->getUses(), [&](OpOperand &each) { return isNarrow(each); });
     if (auto attention = dyn_cast<kernel::AttentionOp>(reader))
-      return multipliesBf16(attention, target);
+      return multipliesHalf(attention, target);
     if (auto gradient = dyn_cast<kernel::AttentionGradientOp>(reader))
-      return use.get() != gradient.getResult() && multipliesBf16(gradient, target);
+      return use.get() != gradient.getResult() && multipliesHalf(gradient, target);
     if (auto append = dyn_cast<kernel::AppendPagesOp>(reader))
-      return getElementTypeOrSelf(append.getOuts()[0]).isBF16();
+      return getElementTypeOrSelf(append.getOuts()[0]) == type;
     return isa<linalg::MatmulOp, tensor::DimOp>(reader);
   }
 
@@ -344,16 +358,16 @@ private:
     auto attention = x.getDefiningOp<kernel::AttentionOp>();
     auto isOther = [&](Operation *user) { return user != op && !isa<tensor::DimOp>(user); };
     if (!attention || !target || x != attention->getResult(0) ||
-        !multipliesBf16(attention, target) || llvm::any_of(x.getUsers(), isOther))
+        !multipliesHalf(attention, target) || llvm::any_of(x.getUsers(), isOther))
       return Value();
     OpBuilder at(attention);
-    auto type = cast<RankedTensorType>(x.getType()).clone(b.getBF16Type());
+    auto written = cast<RankedTensorType>(x.getType()).clone(type);
     OpOperand &out = attention.getOutsMutable()[0];
     SmallVector<Value> sizes;
-    if (type.isDynamicDim(0))
+    if (written.isDynamicDim(0))
       sizes.push_back(tensor::DimOp::create(at, attention.getLoc(), out.get(), 0));
-    out.set(tensor::EmptyOp::create(at, attention.getLoc(), type, sizes));
-    x.setType(type);
+    out.set(tensor::EmptyOp::create(at, attention.getLoc(), written, sizes));
+    x.setType(written);
     return x;
   }
 
@@ -374,16 +388,17 @@ private:
   }
 
   Value made(Type element, Value rows, function_ref<Value(Scalars &, Value)> number) {
-    auto type = cast<RankedTensorType>(rows.getType());
+    auto ofRows = cast<RankedTensorType>(rows.getType());
     SmallVector<Value> sizes;
-    if (type.isDynamicDim(0))
+    if (ofRows.isDynamicDim(0))
       sizes.push_back(tensor::DimOp::create(b, op.getX(), 0));
-    return elementwise(b, type.getShape(), sizes, element, rows, b.getMultiDimIdentityMap(2),
+    return elementwise(b, ofRows.getShape(), sizes, element, rows, b.getMultiDimIdentityMap(2),
                        [&](Scalars &s, ValueRange v) { return number(s, v[0]); });
   }
 
   QuantizeRowsOp op;
   ImplicitLocOpBuilder b;
+  FloatType type;
   const GpuTarget *target;
 };
 
@@ -418,16 +433,60 @@ void roundToInt8(QuantizeRowsOp op) {
   op.erase();
 }
 
+/// What an op rounds to TF32; null: it is no such.
+Value tf32Source(Operation *op) {
+  if (auto rows = dyn_cast_or_null<QuantizeRowsOp>(op))
+    return rows.getFormat() == WeightFormat::Tf32 ? rows.getX() : Value();
+  auto weight = dyn_cast_or_null<QuantizeWeightOp>(op);
+  return weight && weight.getFormat() == WeightFormat::Tf32 ? weight.getWeight() : Value();
+}
+
+/// Products round what they read; others read what has been rounded.
+void roundToTf32(ModuleOp module, bool isGpu) {
+  SmallVector<Operation *> roundings;
+  module->walk([&](Operation *op) {
+    if (tf32Source(op))
+      roundings.push_back(op);
+  });
+  auto factorOf = [&](linalg::MatmulOp product, unsigned i) {
+    Factor factor = operandOf(product, i);
+    if (Value source = tf32Source(product.getInputs()[i].getDefiningOp())) {
+      factor.operands = {source};
+      factor.number = [=](Scalars &b, ValueRange inputs) { return b.toTf32(inputs[0], isGpu); };
+    }
+    return factor;
+  };
+  for (Operation *op : roundings) {
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (auto product = dyn_cast<linalg::MatmulOp>(user))
+        replaceProduct(product, factorOf(product, 0), factorOf(product, 1));
+    Value x = tf32Source(op);
+    if (!op->use_empty()) {
+      ImplicitLocOpBuilder b(op->getLoc(), op);
+      auto type = cast<RankedTensorType>(x.getType());
+      SmallVector<Value> sizes;
+      if (type.isDynamicDim(0))
+        sizes.push_back(tensor::DimOp::create(b, x, 0));
+      Value rounded = elementwise(b, type.getShape(), sizes, type.getElementType(), x,
+                                  b.getMultiDimIdentityMap(2),
+                                  [&](Scalars &s, ValueRange v) { return s.toTf32(v[0], isGpu); });
+      op->replaceAllUsesWith(ValueRange{rounded});
+    }
+    op->erase();
+  }
+}
+
 struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeightsPass> {
   using Base::Base;
   void runOnOperation() override {
     const GpuTarget *target = gpuTargetOf(getOperation());
     narrowCaches(getOperation());
+    roundToTf32(getOperation(), /*isGpu=*/target);
     SmallVector<QuantizeRowsOp> rows;
     getOperation()->walk([&](QuantizeRowsOp op) { rows.push_back(op); });
     for (QuantizeRowsOp op : rows) {
-      if (op.getFormat() == WeightFormat::Bf16)
-        RowsOfBf16(op, target).replace();
+      if (FloatType type = floatTypeOf(op.getFormat(), &getContext()))
+        HalfRows(op, type, target).replace();
       else
         roundToInt8(op);
     }
@@ -445,10 +504,10 @@ struct NarrowWeightsPass : mlir::transformer::impl::NarrowWeightsBase<NarrowWeig
         weight.multiply(cast<linalg::MatmulOp>(user));
       op.erase();
     }
-    // What is left reads rows of bf16 as if they were f32.
+    // What is left reads rows of 16 bits as if they were f32.
     getOperation()->walk([](linalg::MatmulOp product) {
-      auto isBf16 = [](Value v) { return getElementTypeOrSelf(v).isBF16(); };
-      if (llvm::any_of(product.getInputs(), isBf16))
+      auto isHalf = [](Value v) { return kernel::isHalf(getElementTypeOrSelf(v)); };
+      if (llvm::any_of(product.getInputs(), isHalf))
         replaceProduct(product, operandOf(product, 0), operandOf(product, 1));
     });
   }

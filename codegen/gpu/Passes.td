@@ -31,15 +31,17 @@ def HostInputs : Pass<"transformer-gpu-host-inputs", "::mlir::ModuleOp"> {
 def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
   let summary = "Weights that are rounded stay narrow";
   let description = [{
-    A `quantize_weight` becomes what is stored of it (bf16; integers of 8 bits with a
+    A `quantize_weight` becomes what is stored of it (bf16; f16; integers of 8 bits with a
     scale for each output; of 4 bits, two in a byte, with a bf16 scale for each 32
     inputs), computed when weights are loaded, and each `linalg.matmul` that reads it a
     sum that makes floats of that. `quantize_rows` becomes arithmetic; what it makes bf16
-    is stored so for products, and for attention whose weights are bf16, too; caches are
-    bf16 where all that is appended to them is. Fails for another op that reads a rounded weight.
+    or f16 is stored so for products, and for attention whose weights are that, too; caches are
+    bf16 or f16 where all that is appended to them is. What is rounded to TF32 stays f32: each
+    product that reads it rounds its factors (`transformer_gpu.round_tf32`). Fails for another op that reads a rounded weight.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::transformer::simt::GpuDialect"];
 }
 
 def FuseProducts : Pass<"transformer-gpu-fuse-products", "::mlir::ModuleOp"> {
@@ -66,7 +68,7 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
     log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
     thread. Where the module has a GPU as its target, attention and matrix products are
     kernels of blocks whose threads have shared memory in common (`memref.alloca` of the
-    workgroup), tiles of their size, and barriers; products of bf16 are the tensor cores'
+    workgroup), tiles of their size, and barriers; products of bf16 or f16 are the tensor cores'
     (`mma.sync`), and of a number of rows that is not known the host chooses between a tile
     of many and one of few. Fails, naming the op, for one that is left.
   }];

@@ -51,6 +51,9 @@ struct GpuTarget {
   int64_t tensorPartThreads = 32;
   ProductTile tensorProduct = {128, 128, 32, 4, 64, 32};
   ProductTile tensorProductOfFew = {16, 32, 128, 4, 16, 16};
+  /// Of float32 rounded to TF32, a warp by mma.sync.
+  ProductTile tf32Product = {128, 128, 32, 3, 64, 32};
+  ProductTile tf32ProductOfFew = {16, 32, 64, 4, 16, 16};
   /// Tiles of rows, at most, whose blocks follow each other before those of the next columns: what
   /// is on the multiprocessors at once reads about as much of either operand.
   int64_t tensorProductGroup = 16;

@@ -220,8 +220,7 @@ LogicalResult AttentionGradientOp::verify() {
   int64_t scores = (getQueryScores() ? 1 : 0) + (getKeyScores() ? 1 : 0);
   if (failed(verifyKernel(*this, (getPositionBias() ? 5 : 3) + scores)))
     return failure();
-  Type bf16 = BFloat16Type::get(getContext());
-  Type element = getElementTypeOrSelf(getQ()) == bf16 ? bf16 : f32(*this);
+  Type ofQ = getElementTypeOrSelf(getQ()), element = isHalf(ofQ) ? ofQ : f32(*this);
   FailureOr<int64_t> width = verifyRows(*this, "q", getQ(), element);
   FailureOr<int64_t> keys = verifyRows(*this, "k", getK(), element);
   if (failed(width) || failed(keys))

@@ -165,7 +165,7 @@ def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient", [AttrSizedOpera
   let summary = "backward of attention";
   let description = [{
     ins: q, result and dresult `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]`
-    (rows may be strided; q, k, v and dresult all f32 or all bf16), log_sum_exp `[Tq, num_heads]`, cu of the queries and cu of
+    (rows may be strided; q, k, v and dresult all f32, all bf16 or all f16), log_sum_exp `[Tq, num_heads]`, cu of the queries and cu of
     the keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]` or
     `[num_heads]` 0 or 1 times, query_scores, key_scores and columns as `attention`, dropout_key i64 0 or 1 times;
     outs: dq, dk, dv, the gradients of position_bias, query_scores and key_scores where these are and, with a

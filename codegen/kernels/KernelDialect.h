@@ -14,6 +14,9 @@ namespace mlir::transformer::kernel {
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 void addKernelEffects(Operation *op, Effects &effects);
 
+/// bf16 or f16: what some kernels also take for f32.
+inline bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
+
 } // namespace mlir::transformer::kernel
 
 #define GET_OP_CLASSES

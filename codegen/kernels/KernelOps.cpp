@@ -213,7 +213,7 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifyKernel(*this, getOuts().size() == 2 ? 2 : 1)))
     return failure();
   auto ofQ = cast<ShapedType>(getQ().getType());
-  Type element = ofQ.getElementType().isBF16() ? ofQ.getElementType() : f32(*this);
+  Type element = isHalf(ofQ.getElementType()) ? ofQ.getElementType() : f32(*this);
   bool writesSame = getElementTypeOrSelf(getOuts()[0]) == element;
   Type ofResult = writesSame ? element : f32(*this);
   FailureOr<int64_t> width = verifyRows(*this, "q", getQ(), element);
@@ -271,7 +271,7 @@ LogicalResult RelativeScoresOp::verify() {
 static LogicalResult verifyPages(Operation *op, Value cache, Value cu, Value table, Value lengths,
                                  int64_t width) {
   auto type = cast<ShapedType>(cache.getType());
-  Type element = type.getElementType().isBF16() ? type.getElementType() : f32(op);
+  Type element = isHalf(type.getElementType()) ? type.getElementType() : f32(op);
   if (failed(verifyBuffer(op, "a cache", cache, element, {kAny, kAny, width})) ||
       failed(verifyBuffer(op, "offsets", cu, index(op), {kAny})) ||
       failed(verifyBuffer(op, "a table", table, i64(op), {kAny, kAny})) ||
@@ -287,7 +287,7 @@ LogicalResult AppendPagesOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   Type ofCache = getElementTypeOrSelf(getOuts()[0]);
-  Type element = ofCache.isBF16() ? ofCache : f32(*this);
+  Type element = isHalf(ofCache) ? ofCache : f32(*this);
   FailureOr<int64_t> width = verifyRows(*this, "k", getK(), element);
   if (failed(width) || failed(verifyBuffer(*this, "v", getV(), element, {kAny, *width})))
     return failure();

@@ -171,12 +171,12 @@ def Kernel_AttentionOp : Kernel_Op<"attention", [AttrSizedOperandSegments]> {
   let summary = "attention on packed rows with an online softmax";
   let description = [{
     ins: q `[Tq, num_heads * D]`, k and v `[Tk, num_kv_heads * D]` (rows may be
-    strided: columns of a merged projection; all f32 or all bf16), cu of the queries and cu of the
+    strided: columns of a merged projection; all f32, all bf16 or all f16), cu of the queries and cu of the
     keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]`
     or `[num_heads]` 0 or 1 times, query_scores `[Tq, num_heads * P]`, key_scores
     `[Tk, num_kv_heads * P]` and columns `[N]` i32, dropout_key i64 0 or 1 times; outs: result `[Tq, num_heads * D]` and,
-    optionally, log_sum_exp `[Tq, num_heads]`; of bf16 heads the result may be
-    bf16, too. Semantics: `transformer.attention`.
+    optionally, log_sum_exp `[Tq, num_heads]`; of bf16 or f16 heads the result may be
+    that, too. Semantics: `transformer.attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$cu_queries,
                        Kernel_Buffer:$cu_keys, Variadic<F32>:$scale_factor,
@@ -207,7 +207,7 @@ def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {
   let summary = "new keys and values into the pages of their sequences";
   let description = [{
     ins: k and v `[T, W]` (rows may be strided), cu `[B + 1]`, table `[B, M]` i64,
-    lengths `[B]` i64; outs: the cache `[pages, 2 * P, W]`, f32 or bf16 as k and v are,
+    lengths `[B]` i64; outs: the cache `[pages, 2 * P, W]`, f32, bf16 or f16 as k and v are,
     of which only the new places are written. Semantics: `transformer.append_pages`; where in a page a
     key or a value lies is agreed between this kernel and `paged_attention`.
   }];
@@ -219,7 +219,7 @@ def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {
 def Kernel_PagedAttentionOp : Kernel_Op<"paged_attention", [AttrSizedOperandSegments]> {
   let summary = "attention to keys and values in pages";
   let description = [{
-    ins: q `[T, num_heads * D]` (rows may be strided), cache `[pages, 2 * P, num_kv_heads * D]`, f32 or bf16,
+    ins: q `[T, num_heads * D]` (rows may be strided), cache `[pages, 2 * P, num_kv_heads * D]`, f32, bf16 or f16,
     cu `[B + 1]`, table `[B, M]` i64, lengths `[B]` i64, scale_factor f32 0 or 1
     times, position_bias `[num_heads, P]` or `[num_heads]` 0 or 1 times; outs: `[T, num_heads * D]`. Semantics:
     `transformer.paged_attention`.

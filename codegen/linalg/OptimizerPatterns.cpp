@@ -87,6 +87,18 @@ void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRan
                                                  loops, body);
 }
 
+/// Yields what a step makes of numbers, or these where it is skipped: its scale is NaN.
+void yieldUpdate(ImplicitLocOpBuilder &b, bool isSkippable, Value scale, ValueRange before,
+                 ArrayRef<Value> after) {
+  SmallVector<Value> numbers(after);
+  if (isSkippable) {
+    Value skipped = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, scale, scale);
+    for (auto [number, old] : llvm::zip_equal(numbers, before))
+      number = arith::SelectOp::create(b, skipped, old, number);
+  }
+  linalg::YieldOp::create(b, numbers);
+}
+
 /// Coefficients once, then one op over all elements.
 struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -107,12 +119,13 @@ struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
                               size, inverse, b.extract(adaptor.getEpsilon())})
       numbers.push_back(b.narrow(coefficient));
     replaceByUpdate(op, adaptor.getGradient(), numbers,
-                    {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()}, buildUpdate,
-                    rewriter);
+                    {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()},
+                    op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
     return success();
   }
 
 private:
+  template <bool isSkippable>
   static void buildUpdate(OpBuilder &builder, Location loc, ValueRange v) {
     ImplicitLocOpBuilder b(loc, builder);
     auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
@@ -123,7 +136,7 @@ private:
     Value root = mul(math::SqrtOp::create(b, variance), v[8]);
     Value change = arith::DivFOp::create(b, mul(v[7], mean), add(root, v[9]));
     parameter = arith::SubFOp::create(b, mul(v[6], parameter), change);
-    linalg::YieldOp::create(b, ValueRange{parameter, mean, variance});
+    yieldUpdate(b, isSkippable, v[1], v.take_back(3), {parameter, mean, variance});
   }
 };
 
@@ -137,11 +150,13 @@ struct ConvertSgdUpdate : OpConversionPattern<SgdUpdateOp> {
          {adaptor.getWeightDecay(), adaptor.getMomentum(), adaptor.getLearningRate()})
       numbers.push_back(b.narrow(b.extract(number)));
     replaceByUpdate(op, adaptor.getGradient(), numbers,
-                    {adaptor.getParameter(), adaptor.getMomentumBuffer()}, buildUpdate, rewriter);
+                    {adaptor.getParameter(), adaptor.getMomentumBuffer()},
+                    op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
     return success();
   }
 
 private:
+  template <bool isSkippable>
   static void buildUpdate(OpBuilder &builder, Location loc, ValueRange v) {
     ImplicitLocOpBuilder b(loc, builder);
     auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
@@ -150,7 +165,7 @@ private:
     Value g = add(mul(v[0], v[1]), mul(v[2], parameter));
     buffer = add(mul(v[3], buffer), g);
     parameter = arith::SubFOp::create(b, parameter, mul(v[4], buffer));
-    linalg::YieldOp::create(b, ValueRange{parameter, buffer});
+    yieldUpdate(b, isSkippable, v[1], v.take_back(2), {parameter, buffer});
   }
 };
 

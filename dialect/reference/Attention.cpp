@@ -44,29 +44,25 @@ static double relativeScore(const AttentionInputs &inputs, int64_t query, int64_
          at(inputs.keyScores, key, kvHead, inputs.numKvHeads);
 }
 
-/// To bfloat16, were its exponent any: which highest score a weight is made with does not matter.
-static double roundToBf16(double x) {
-  constexpr int bits = 8; // of a significand
-  int exponent;
-  double significand = std::frexp(x, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(significand, bits)), exponent - bits);
-}
-
 /// One head of one query: softmax of `scores`, each times its factor, times v, in
 /// `count` columns. v and out point to the head's columns; consecutive keys are
 /// `stride` apart. Returns the logarithm of the sum.
-static double attend(std::vector<double> scores, function_ref<double(int64_t)> factorOf, bool bf16,
-                     const double *v, int64_t stride, int64_t count, double *out) {
+static double attend(std::vector<double> scores, function_ref<double(int64_t)> factorOf,
+                     FloatType rounding, const double *v, int64_t stride, int64_t count,
+                     double *out) {
   if (scores.empty())
     return -std::numeric_limits<double>::infinity(); // a query without any key gives zeros
   double max = *llvm::max_element(scores), sum = 0;
   // A power of 2 instead of the highest changes no rounding.
-  double shift = bf16 ? std::floor(max / std::log(2.0)) * std::log(2.0) : max;
+  double shift = rounding ? std::floor(max / std::log(2.0)) * std::log(2.0) : max;
   for (double &score : scores)
     sum += score = std::exp(score - shift);
   for (auto [key, score] : llvm::enumerate(scores)) {
     double weight = factorOf(key) * score;
-    double probability = (bf16 ? roundToBf16(weight) : weight) / sum;
+    // Of any exponent: which highest score a weight is made with does not matter.
+    if (rounding)
+      weight = roundTo(rounding.getFloatSemantics(), weight, /*anyExponent=*/true);
+    double probability = weight / sum;
     for (int64_t d = 0; d < count; ++d)
       out[d] += probability * v[key * stride + d];
   }
@@ -100,7 +96,7 @@ Tensor reference::attention(const Tensor &q, const Tensor &k, const Tensor &v,
         auto factorOf = [&, first = first](int64_t key) {
           return dropout.at(row, first + key, h + 1);
         };
-        double logarithm = attend(std::move(scores), factorOf, inputs.options.getBf16(),
+        double logarithm = attend(std::move(scores), factorOf, inputs.options.getRounding(),
                                   v.row(firstKey + first) + kvColumn, v.shape[1], headDim,
                                   result.row(row) + column);
         if (logSumExp)
@@ -190,9 +186,9 @@ public:
       double p = std::exp(score - logSumExp.row(row)[head]),
              factor = dropout.at(row, key, head + 1);
       double ds = p * (factor * dp - delta);
-      bool bf16 = inputs.options.getBf16();
-      double weight = bf16 ? roundToBf16(factor * p) : factor * p;
-      double scaled = inputs.scale * (bf16 ? roundToBf16(ds) : ds);
+      FloatType type = inputs.options.getRounding();
+      auto rounded = [&](double x) { return type ? roundTo(type.getFloatSemantics(), x) : x; };
+      double weight = rounded(factor * p), scaled = inputs.scale * rounded(ds);
       for (int64_t d = 0; d < width; ++d) {
         dv.row(at)[kvColumn + d] += weight * dy.row(row)[column + d];
         dq.row(row)[column + d] += scaled * k.row(at)[kvColumn + d];

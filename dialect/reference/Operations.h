@@ -87,9 +87,12 @@ Tensor add(const Tensor &a, const Tensor &b);
 Tensor layerNorm(const Tensor &x, const Tensor &gamma, const Tensor &beta, NormAttr norm);
 /// `[T, W]`, gamma `[W]`: `[T, W]`.
 Tensor rmsNorm(const Tensor &x, const Tensor &gamma, NormAttr norm);
+/// To nearest, ties to even (of TF32 away from zero); a float is what it becomes. `anyExponent`: of
+/// those digits alone.
+double roundTo(const llvm::fltSemantics &format, double x, bool anyExponent = false);
 /// What `format` holds of a weight; the definition that every target keeps to.
 Tensor quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout);
-/// `[T, K]` in bf16 or int8; the definition that every target keeps to.
+/// `[T, K]` in bf16, f16 or int8; the definition that every target keeps to.
 Tensor quantizeRows(const Tensor &x, WeightFormat format);
 double activate(ActivationKind kind, double x);
 Tensor activate(ActivationKind kind, Tensor x);

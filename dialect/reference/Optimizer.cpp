@@ -46,7 +46,8 @@ LogicalResult reference::evaluate(AdamWUpdateOp op, Frame &frame) {
   const Tensor &gradient = frame.tensor(op.getGradient());
   Tensor parameter = frame.tensor(op.getParameter()), mean = frame.tensor(op.getMean()),
          variance = frame.tensor(op.getVariance());
-  for (int64_t i = 0; i < parameter.size(); ++i) {
+  int64_t count = op.getSkippable() && std::isnan(scale) ? 0 : parameter.size();
+  for (int64_t i = 0; i < count; ++i) {
     double g = scale * gradient.reals()[i];
     double &p = parameter.reals()[i], &m = mean.reals()[i], &v = variance.reals()[i];
     m = beta1 * m + (1 - beta1) * g;
@@ -64,7 +65,8 @@ LogicalResult reference::evaluate(SgdUpdateOp op, Frame &frame) {
   double decay = scalar(frame, op.getWeightDecay()), scale = scalar(frame, op.getScale());
   const Tensor &gradient = frame.tensor(op.getGradient());
   Tensor parameter = frame.tensor(op.getParameter()), buffer = frame.tensor(op.getMomentumBuffer());
-  for (int64_t i = 0; i < parameter.size(); ++i) {
+  int64_t count = op.getSkippable() && std::isnan(scale) ? 0 : parameter.size();
+  for (int64_t i = 0; i < count; ++i) {
     double &p = parameter.reals()[i], &m = buffer.reals()[i];
     m = momentum * m + scale * gradient.reals()[i] + decay * p;
     p -= rate * m;

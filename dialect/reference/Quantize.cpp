@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/reference/Operations.h"
-#include "llvm/ADT/bit.h"
+#include "llvm/ADT/APFloat.h"
 #include <cmath>
 
 using namespace mlir;
@@ -14,17 +14,14 @@ using namespace mlir::transformer::reference;
 
 namespace {
 
-float toBf16(float x) {
-  if (std::isnan(x))
-    return x;
-  auto bits = llvm::bit_cast<uint32_t>(x);
-  bits += 0x7fff + (bits >> 16 & 1);
-  return llvm::bit_cast<float>(bits & 0xffff0000);
-}
+/// To bfloat16, of which scales of int4 are.
+float toBf16(float x) { return static_cast<float>(roundTo(llvm::APFloat::BFloat(), x)); }
 
-void roundToBf16(Tensor &tensor) {
-  for (double &value : tensor.reals())
-    value = toBf16(static_cast<float>(value));
+Tensor rounded(const Tensor &x, const llvm::fltSemantics &format) {
+  Tensor result = x;
+  for (double &value : result.reals())
+    value = roundTo(format, static_cast<float>(value));
+  return result;
 }
 
 /// Of the absolutely largest of `weights`.
@@ -68,14 +65,45 @@ void quantizeGroup(llvm::MutableArrayRef<double> x) {
   }
 }
 
+/// Null: numbers that have scales.
+const llvm::fltSemantics *semanticsOf(WeightFormat format) {
+  switch (format) {
+  case WeightFormat::Bf16:
+    return &llvm::APFloat::BFloat();
+  case WeightFormat::F16:
+    return &llvm::APFloat::IEEEhalf();
+  case WeightFormat::Tf32:
+    return &llvm::APFloat::FloatTF32();
+  case WeightFormat::Int8:
+  case WeightFormat::Int4:
+    return nullptr;
+  }
+  llvm_unreachable("a format of weights");
+}
+
 } // namespace
 
+double reference::roundTo(const llvm::fltSemantics &format, double x, bool anyExponent) {
+  if (!std::isfinite(x))
+    return x;
+  auto digits = static_cast<int>(llvm::APFloat::semanticsPrecision(format));
+  int exponent;
+  std::frexp(x, &exponent);
+  if (!anyExponent) // numbers below the least normal one lie as far apart as those above it
+    exponent = std::max(exponent, llvm::APFloat::semanticsMinExponent(format) + 1);
+  double significand = std::ldexp(x, digits - exponent);
+  bool areTiesAway = &format == &llvm::APFloat::FloatTF32();
+  significand = areTiesAway ? std::round(significand) : std::nearbyint(significand);
+  double result = std::ldexp(significand, exponent - digits);
+  bool isInRange =
+      std::abs(result) < std::ldexp(1, llvm::APFloat::semanticsMaxExponent(format) + 1);
+  return anyExponent || isInRange ? result : std::copysign(INFINITY, x);
+}
+
 Tensor reference::quantizeRows(const Tensor &x, WeightFormat format) {
+  if (const llvm::fltSemantics *semantics = semanticsOf(format))
+    return rounded(x, *semantics);
   Tensor result = x;
-  if (format == WeightFormat::Bf16) {
-    roundToBf16(result);
-    return result;
-  }
   int64_t width = x.shape[1];
   for (int64_t t = 0; t < x.shape[0]; ++t)
     for (int64_t first = 0; first < width; first += weightGroup)
@@ -85,11 +113,9 @@ Tensor reference::quantizeRows(const Tensor &x, WeightFormat format) {
 }
 
 Tensor reference::quantizeWeight(const Tensor &weight, WeightFormat format, WeightLayout layout) {
+  if (const llvm::fltSemantics *semantics = semanticsOf(format))
+    return rounded(weight, *semantics);
   Tensor result = weight;
-  if (format == WeightFormat::Bf16) {
-    roundToBf16(result);
-    return result;
-  }
   bool outIn = layout == WeightLayout::OutIn;
   int64_t outputs = weight.shape[outIn ? 0 : 1], inputs = weight.shape[outIn ? 1 : 0];
   int64_t group = format == WeightFormat::Int8 ? inputs : weightGroup;

@@ -112,11 +112,11 @@ typedef struct {
 void tr_launch(int64_t kernel, const tr_grid *grid, void *const *arguments, const tr_work *work,
                const int64_t *amounts);
 
-/// Of a matrix of bfloat16 in the device's memory whose rows begin every `row_stride` numbers: what
-/// the value of a kernel's parameter of 128 bytes points to, by which its blocks copy boxes of
-/// `box_rows` rows (at most 256) and 64 columns, as they are, with zeros outside of the matrix, in
-/// the order of the 128-byte swizzle. The first number's address and the rows' bytes are multiples
-/// of 16. Valid until the function that is called returns.
+/// Of a matrix of numbers of 16 bits in the device's memory whose rows begin every `row_stride`
+/// numbers: what the value of a kernel's parameter of 128 bytes points to, by which its blocks copy
+/// boxes of `box_rows` rows (at most 256) and 64 columns, as they are, with zeros outside of the
+/// matrix, in the order of the 128-byte swizzle. The first number's address and the rows' bytes are
+/// multiples of 16. Valid until the function that is called returns.
 const void *tr_tensor_map(const void *matrix, int64_t rows, int64_t columns, int64_t row_stride,
                           int64_t box_rows);
 

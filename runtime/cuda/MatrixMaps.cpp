@@ -22,7 +22,7 @@ MatrixMaps::Map MatrixMaps::make(const MatrixBoxes &boxes) const {
   uint64_t strides[] = {uint64_t(boxes.rowStride) * bytesOfNumber};
   uint32_t box[] = {boxColumns, uint32_t(boxes.boxRows)}, steps[] = {1, 1};
   CUresult result = driver.cuTensorMapEncodeTiled(
-      map.bytes.data(), CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, const_cast<void *>(boxes.data), sizes,
+      map.bytes.data(), CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, const_cast<void *>(boxes.data), sizes,
       strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)

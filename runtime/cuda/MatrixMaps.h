@@ -11,7 +11,7 @@
 
 namespace transformer::runtime {
 
-/// A matrix of bfloat16 in a device's memory, and how many of its rows a box has.
+/// A matrix of numbers of 16 bits in a device's memory, and how many of its rows a box has.
 struct MatrixBoxes {
   const void *data = nullptr;
   int64_t rows = 0, columns = 0, rowStride = 0, boxRows = 0; // in numbers

@@ -71,8 +71,10 @@ void LossLog::write(const std::string &line) {
 
 void LossLog::addStep(int64_t step, const StepResult &result, double learningRate) {
   all.training.push_back({step, result.loss});
-  write(formatted("{{\"step\": {}, \"loss\": {}, \"grad_norm\": {}, \"learning_rate\": {}}}\n",
-                  step, numberText(result.loss), numberText(result.gradNorm), learningRate));
+  std::string scale =
+      result.lossScale ? formatted(", \"loss_scale\": {}", double{*result.lossScale}) : "";
+  write(formatted("{{\"step\": {}, \"loss\": {}, \"grad_norm\": {}, \"learning_rate\": {}{}}}\n",
+                  step, numberText(result.loss), numberText(result.gradNorm), learningRate, scale));
 }
 
 void LossLog::addEvaluation(int64_t step, double loss) {

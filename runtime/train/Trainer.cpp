@@ -8,6 +8,7 @@
 #include "runtime/train/StepParts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -18,6 +19,8 @@ namespace {
 constexpr const char *kEvaluate = "evaluate", *kStep = "step", *kDropoutSeed = "dropout_seed";
 constexpr const char *kCount = "count_labels", *kAccumulate = "accumulate_gradients",
                      *kApply = "apply_gradients";
+constexpr const char *kLossScale = "loss_scale", *kGoodSteps = "good_steps",
+                     *kSkippedSteps = "skipped_steps";
 constexpr std::string_view kGradient = ".grad"; // behind a parameter's name
 constexpr const char *kWeights = "model.safetensors", *kTraining = "training.safetensors";
 
@@ -174,12 +177,22 @@ void Trainer::resume(const std::string &folder) {
     return view;
   };
   const TensorView *steps = find(kStep, DataType::I64, {});
+  LossScale saved;
+  if (isScaled()) {
+    std::memcpy(&saved.scale, find(kLossScale, DataType::F32, {})->data, sizeof(saved.scale));
+    std::memcpy(&saved.goodSteps, find(kGoodSteps, DataType::I64, {})->data, sizeof(int64_t));
+    std::memcpy(&saved.skippedSteps, find(kSkippedSteps, DataType::I64, {})->data, sizeof(int64_t));
+    if (!(saved.scale > 0) || !std::isfinite(saved.scale))
+      fail("{}: tensor \"{}\": expected a positive number, found {}", path, kLossScale,
+           saved.scale);
+  }
   std::vector<const TensorView *> found;
   for (size_t i = 0; i < description.states.size(); ++i)
     found.push_back(isGradient(i) ? nullptr
                                   : find(description.states[i].name, state.tensor(i).dtype(),
                                          state.tensor(i).shape()));
   std::memcpy(&count, steps->data, sizeof(count));
+  lossScale = saved;
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i])
       std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);
@@ -200,7 +213,9 @@ void Trainer::divide(int64_t parts, const Processes &others) {
 void Trainer::addNumbers(const EntryInfo &to, TensorMap &inputs,
                          const Hyperparameters &hyperparameters, int64_t part) const {
   if (to.findInput(kStep))
-    inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1);
+    inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1 - lossScale.skippedSteps);
+  if (to.findInput(kLossScale))
+    inputs[kLossScale] = scalar(DataType::F32, lossScale.scale);
   if (to.findInput(kDropoutSeed)) {
     int64_t seed = seedOfStep(hyperparameters.seed, count + 1);
     if (part > 0)
@@ -229,8 +244,14 @@ StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameter
     result.gradNorm = number(outputs, "grad_norm");
   }
   ++count;
+  if (isScaled()) {
+    result.lossScale = lossScale.scale;
+    lossScale.update(std::isfinite(result.gradNorm));
+  }
   return result;
 }
+
+bool Trainer::isScaled() const { return entry.findInput(kLossScale); }
 
 void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparameters,
                           StepResult &result) {
@@ -294,7 +315,8 @@ std::vector<const InputInfo *> Trainer::inputs() const {
   Numbers others = numbersOf({});
   std::vector<const InputInfo *> result;
   for (const InputInfo &input : entry.inputs)
-    if (input.name != kStep && input.name != kDropoutSeed && !others.count(input.name))
+    if (input.name != kStep && input.name != kDropoutSeed && input.name != kLossScale &&
+        !others.count(input.name))
       result.push_back(&input);
   return result;
 }
@@ -375,7 +397,14 @@ void Trainer::save(const std::string &folder) const {
   makeFolder(folder);
   Tensor steps = scalar<int64_t>(DataType::I64, count);
   const Description &description = program.module().description();
+  Tensor scale = scalar(DataType::F32, lossScale.scale),
+         good = scalar(DataType::I64, lossScale.goodSteps),
+         skipped = scalar(DataType::I64, lossScale.skippedSteps);
   std::vector<NamedTensor> all = {{kStep, steps}};
+  if (isScaled())
+    for (auto [name, tensor] : {std::pair(kLossScale, &scale), std::pair(kGoodSteps, &good),
+                                std::pair(kSkippedSteps, &skipped)})
+      all.emplace_back(name, *tensor);
   for (size_t i = 0; i < description.states.size(); ++i)
     if (!isGradient(i))
       all.emplace_back(description.states[i].name, state.tensors().at(description.states[i].name));

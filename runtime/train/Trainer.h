@@ -10,6 +10,7 @@
 #define TRANSFORMER_RUNTIME_TRAINER_H
 
 #include "runtime/execute/Program.h"
+#include "runtime/train/LossScale.h"
 #include "runtime/train/Processes.h"
 
 #include <cfloat>
@@ -34,6 +35,9 @@ struct Hyperparameters {
 struct StepResult {
   float loss, gradNorm; // of the gradients before clipping
   int64_t tokens;       // of all sequences; of images, labels
+  /// What its gradients were multiplied by, where they are rounded to float16. Where the norm is
+  /// not finite they were too large for that, and the step was skipped.
+  std::optional<float> lossScale = {};
 };
 
 /// Weights that are trained, what the optimizer keeps of them, and how many steps there were.
@@ -101,6 +105,7 @@ private:
                   int64_t part = 0) const;
   void stepInParts(TensorMap inputs, const Hyperparameters &hyperparameters, StepResult &result);
   bool isGradient(size_t state) const;
+  bool isScaled() const;
   void writeWeights(AtomicFile &file) const;
   void writeAdapters(AtomicFile &file) const;
 
@@ -108,7 +113,8 @@ private:
   const EntryInfo &entry;
   std::string definition;
   State state;
-  int64_t count = 0;
+  int64_t count = 0; // of steps, those that were skipped included
+  LossScale lossScale;
   int64_t partsOfProcess = 1;
   const Processes *processes = nullptr; // null: a step is one call
 };

@@ -18,6 +18,8 @@ func.func @options(%q: tensor<?x8xf32>, %seq: !transformer.sequences, %table: te
   %0 = transformer.attention %q, %q, %q sequences(%seq, %seq) options<window = 7> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   // CHECK: transformer.attention {{.*}} position_bias(%{{.*}} : tensor<2x5xf32>) options<causal, window = 7> {num_heads
   %1 = transformer.attention %q, %q, %q sequences(%seq, %seq) position_bias(%table : tensor<2x5xf32>) options<window = 7, causal> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
+  // CHECK: transformer.attention {{.*}} options<f16> {num_heads
+  %h = transformer.attention %q, %q, %q sequences(%seq, %seq) options<f16> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   // CHECK: transformer.attention {{.*}} options<causal, bf16> {num_heads
   %4 = transformer.attention %q, %q, %q sequences(%seq, %seq) options<bf16, causal> {num_heads = 2 : i64, scale = 0.5 : f64} : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   // CHECK: transformer.attention {{.*}} position_bias(%{{.*}} : tensor<2xf32>) {num_heads = {{.*}} -> tensor<?x8xf32>, tensor<?x2xf32>

@@ -90,7 +90,7 @@ func.func private @f() attributes {test.a = #transformer.attention_options<causa
 
 // -----
 
-// expected-error @below {{expected one of causal, window, dropout, bf16, found 'windows'}}
+// expected-error @below {{expected one of causal, window, dropout, bf16, f16, found 'windows'}}
 func.func private @f() attributes {test.a = #transformer.attention_options<windows = 1>}
 
 // -----

@@ -193,7 +193,7 @@ func.func @f(%x: tensor<?x2xf32>, %seq: !transformer.sequences, %at: tensor<?xi6
 // -----
 
 func.func @rows_of_int4(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  // expected-error @+1 {{expected bf16 or int8, found int4}}
+  // expected-error @+1 {{expected bf16, f16, tf32 or int8, found int4}}
   %0 = transformer.quantize_rows int4 %x : tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Attention on rows of bfloat16 by a GPU's tensor cores, run by its driver (here an emulated one), beside what the op's
-definition says of them (weights rounded to bfloat16, the rest exact): masks, windows, biases, dropout, heads that share
+"""Attention on rows of bfloat16 or float16 by a GPU's tensor cores, run by its driver (here an emulated one), beside what the op's
+definition says of them (weights rounded likewise, the rest exact): masks, windows, biases, dropout, heads that share
 keys, heads of any size, other sequences' keys, merged projections; sequences are empty, short, and longer than tiles.
-Weights on the edge between two bfloat16 may fall to the other side, which few numbers see; what else there is of an error
+Weights on the edge between two numbers may fall to the other side, which few numbers see; what else there is of an error
 is float32's. A row has the same bits whatever is beside it. TRANSFORMER_TEST_TARGET says what for."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from dropout import factors  # noqa: E402
 
 GRID = "tensor<?x?xi64>"
 LENGTHS = {"a": (70, 0, 1, 133, 9), "b": (130, 3, 1, 140, 0)}  # queries without keys, keys without queries
-ROUNDED = ("--weights-dtype", "bf16", "--activations-dtype", "bf16")
+DIGITS = {"bf16/bf16": 8, "f16/f16": 11}
 
 
 @dataclass
@@ -115,10 +116,13 @@ def model_text() -> str:
     return "\n".join([*declared, head, *lines, f"  return {values} : {types}", "}\n"])
 
 
-def round_weights(x: np.ndarray) -> np.ndarray:
-    """To eight bits, whatever the exponent."""
+def round_weights(x: np.ndarray, form: str) -> np.ndarray:
+    """To as many bits, whatever the exponent; of float16 an instruction makes multiples of 2**-24 of what is less."""
     significand, exponent = np.frexp(x)
-    return np.ldexp(np.rint(significand * 256), exponent - 8)
+    if form == "f16/f16":
+        exponent = np.maximum(exponent, -13)
+        significand = np.ldexp(x, -exponent)
+    return np.ldexp(np.rint(significand * 2 ** DIGITS[form]), exponent - DIGITS[form])
 
 
 @dataclass
@@ -128,15 +132,16 @@ class Expected:
     magnitude: np.ndarray  # of what is added
 
 
-def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int) -> Expected:
+def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int, form: str) -> Expected:
     """A sequence's rows, all heads."""
     ends = {side: np.cumsum((0, *lengths)) for side, lengths in LENGTHS.items()}
     rows = {side: slice(end[sequence], end[sequence + 1]) for side, end in ends.items()}
     of = {name.partition(".")[2]: value for name, value in weights.items() if name.startswith(f"{case.name}.")}
+    narrow = quantize.HALVES[form.partition("/")[0]]
     if case.merged:
-        x = quantize.to_bf16(of["x"]).astype(np.float64)
-        of |= {what: (x @ quantize.to_bf16(of[f"w{what}"]).astype(np.float64).T).astype(np.float32) for what in "qkv"}
-    q, k, v = (quantize.to_bf16(of[what][rows[side]]).astype(np.float64) for what, side in (("q", "a"), ("k", case.memory), ("v", case.memory)))
+        x = narrow(of["x"]).astype(np.float64)
+        of |= {what: (x @ narrow(of[f"w{what}"]).astype(np.float64).T).astype(np.float32) for what in "qkv"}
+    q, k, v = (narrow(of[what][rows[side]]).astype(np.float64) for what, side in (("q", "a"), ("k", case.memory), ("v", case.memory)))
     found = Expected(*(np.zeros(q.shape) for _ in range(3)))
     distance = np.arange(len(k)) - (np.arange(len(q)) + len(k) - len(q))[:, None]
     seen = np.ones(distance.shape, bool)
@@ -160,18 +165,19 @@ def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int) -> Ex
         if case.dropout:
             p *= factors(KEY, case.dropout, np.arange(rows["a"].start, rows["a"].stop)[there], np.arange(len(k)), head + 1)
         found.exact[there, at] = p @ v[:, other] / total
-        found.rounded[there, at] = round_weights(p) @ v[:, other] / total
+        found.rounded[there, at] = round_weights(p, form) @ v[:, other] / total
         found.magnitude[there, at] = p @ np.abs(v[:, other]) / total
     return found
 
 
 class Model:
-    def __init__(self, folder: Path, compiler: Path):
+    def __init__(self, folder: Path, compiler: Path, form: str):
         random = np.random.default_rng(7)
-        self.folder, self.program = folder, folder / "program"
+        folder.mkdir()
+        self.form, self.folder, self.program = form, folder, folder / "program"
         source = folder / "model.mlir"
         source.write_text(model_text())
-        compile_program(compiler, source, self.program, *ROUNDED)
+        compile_program(compiler, source, self.program, *quantize.options(form))
         self.weights = {
             name: (random.standard_normal(shape) / (shape[1] ** 0.5 if ".w" in name else 1)).astype(np.float32)
             for case in CASES
@@ -200,7 +206,7 @@ class Model:
 
 
 def why_wrong(case: Attention, model: Model, found: list[dict[str, np.ndarray]]) -> str | None:
-    wanted = [attend(case, model.weights, i) for i in range(len(found))]
+    wanted = [attend(case, model.weights, i, model.form) for i in range(len(found))]
     exact, rounded, magnitude = (np.concatenate([getattr(each, what) for each in wanted]) for what in ("exact", "rounded", "magnitude"))
     y = np.concatenate([each[case.name] for each in found]).astype(np.float64)
     if not np.isfinite(y).all() or np.abs(y[magnitude == 0]).max(initial=0):
@@ -208,7 +214,7 @@ def why_wrong(case: Attention, model: Model, found: list[dict[str, np.ndarray]])
     errors, roundings = (np.abs(each - rounded) / np.maximum(magnitude, 1e-30) for each in (y, exact))
     share = float((errors > FLOAT32).mean())
     print(f"{case.name}: error {np.median(errors):.1e}, {errors.max():.1e} at most, {share:.3%} of another weight; rounding {np.median(roundings):.1e}")
-    if errors.max() > 2.0**-7:
+    if errors.max() > 2.0 ** (1 - DIGITS[model.form]):
         return f"off by {errors.max():.2e} of what is added"
     return None if share < 0.05 else f"{share:.1%} of all numbers are off by more than {FLOAT32} of what is added"
 
@@ -222,13 +228,14 @@ def check_rows(model: Model, whole: list[dict[str, np.ndarray]]) -> str | None:
     return None
 
 
-def check(compiler: Path, folder: Path, report: Report) -> None:
-    model = Model(folder, compiler)
-    whole = model.run(tuple(range(len(LENGTHS["a"]))))
-    for case in CASES:
-        report.add(f"attention/{case.name}", why_wrong(case, model, whole))
-    report.add("attention: a row's bits", check_rows(model, whole))
+def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) -> None:
+    for form in forms:
+        model = Model(folder / form.partition("/")[0], compiler, form)
+        whole = model.run(tuple(range(len(LENGTHS["a"]))))
+        for case in CASES:
+            report.add(f"attention/{case.name} {form}", why_wrong(case, model, whole))
+        report.add(f"attention {form}: a row's bits", check_rows(model, whole))
 
 
 if __name__ == "__main__":
-    sys.exit(run_on_gpu(__doc__, "attention", check))
+    sys.exit(run_on_gpu(__doc__, "attention", check, tuple(DIGITS)))

@@ -2,7 +2,7 @@
 """Linear layers of a GPU's program, run by its driver (here an emulated one), beside float64 products, from which
 they are no further than sums of float32 one term after the other: both layouts,
 widths that 16 bytes, 8, 4 or 2 divide or none, sums shorter and longer than a tile, in float32, with narrow weights, and
-with rows of bfloat16 on tensor cores. A row has the same bits among any number of rows, few (a tile of its own) and many;
+with rows of bfloat16, float16 and TF32 on tensor cores. A row has the same bits among any number of rows, few (a tile of its own) and many;
 what weights of bfloat16 give are the bits of float32 on the rounded ones. TRANSFORMER_TEST_TARGET says what for."""
 
 import sys
@@ -39,7 +39,7 @@ BOTH = (
     ("evencolumns", 392, 264, "in_out"),
 )
 BOTH_ROWS = 300
-FORMS = ("f32", *quantize.FORMATS, "int8/int8", quantize.BF16_ROWS)
+FORMS = ("f32", *quantize.FORMATS, "f16", "int8/int8", *quantize.HALF_ROWS, quantize.TF32)
 
 
 def one_after_the_other(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -98,14 +98,15 @@ def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) ->
     model = Model(folder, LAYERS, ROWS)
     programs = {}
     for form in forms:
-        programs[form] = folder / form.replace("/", "-")
+        name = form.replace("/", "-")
+        programs[form] = folder / name
         compile_program(compiler, model.source, programs[form], *(quantize.options(form) if form != "f32" else []))
         whole = model.run(programs[form], model.plain, slice(None))
         report.add(f"products/{form}: against float64", why_not_exact(model, whole, form))
         report.add(f"products/{form}: a row's bits", check_rows(model, programs[form], whole))
-        if form == quantize.BF16_ROWS:
-            report.add(f"products/{form}: both ways", why_not_both_ways(compiler, folder / "both", form))
-            report.add(f"products/{form}: many rows", why_tall_not_exact(compiler, folder / "tall", form))
+        if form in (*quantize.HALF_ROWS, quantize.TF32):
+            report.add(f"products/{form}: both ways", why_not_both_ways(compiler, folder / f"both-{name}", form))
+            report.add(f"products/{form}: many rows", why_tall_not_exact(compiler, folder / f"tall-{name}", form))
         if form == "bf16" and "f32" in programs:
             rounded = model.save("rounded.safetensors", model.rounded(form))
             plain = model.run(programs["f32"], rounded, slice(None))

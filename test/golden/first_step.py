@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The first step of compiled training programs beside what gradients.py has recorded: the loss, the norm of all
 gradients, and each gradient, which is what a step of SGD takes from its parameter. Of families and heads whose training
-train.py does not follow for longer. Where this CPU, or the GPU, multiplies bfloat16, some with --mixed-precision as well: what it
-computes exactly gradients/check_ops.py asks; here that it is the same step, but for the rounding: at most twice as far off as
-PyTorch's autocast to bfloat16 is, which --live asks (else what it said once). Some with each row
+train.py does not follow for longer. Where this CPU multiplies bfloat16, or the GPU that and float16 and TF32, some with
+--mixed-precision as well: what it computes exactly gradients/check_ops.py asks; here that it is the same step, but for the rounding:
+at most twice as far off as PyTorch's autocast is, which --live asks (else what it said once); of TF32, as that to float16, which has
+as many digits. Some with each row
 many times, which changes no mean: so many tokens that scores are made in chunks."""
 
 import argparse
@@ -23,10 +24,16 @@ import quantize  # noqa: E402
 
 REPEATED = ("deberta-masked-lm", "llama-lm", "marian-lm")  # a head with a bias, of its own, and with a frozen bias
 TOKENS = 1800  # with padding: more than three chunks of rows
-# What PyTorch's autocast to bfloat16 is off by, of the gradient for which that is most: its share of `size_of`.
-MIXED = {
+# What PyTorch's autocast is off by, of the gradient for which that is most: its share of `size_of`.
+BFLOAT16 = {
     "albert-pretraining": 1.41e-2, "bert-masked-lm": 2.58e-3, "deberta-masked-lm": 2.02e-3, "gpt2-lm": 2.13e-3, "llama-lm": 4.40e-3,
     "marian-lm": 7.78e-3, "vit-grey": 3.45e-3, "whisper-lm": 2.70e-3}
+FLOAT16 = {
+    "albert-pretraining": 9.97e-4, "bert-masked-lm": 4.49e-4, "deberta-masked-lm": 3.27e-4, "gpt2-lm": 2.94e-4, "llama-lm": 1.42e-3,
+    "marian-lm": 5.36e-4, "vit-grey": 7.40e-4, "whisper-lm": 3.50e-4}
+MIXED = {"bf16": BFLOAT16, "f16": FLOAT16, "tf32": FLOAT16}
+DIGITS = {"bf16": 8, "f16": 11, "tf32": 11}
+AUTOCAST_SCALE = 4096  # of the loss: gradients neither vanish in float16 nor overflow
 
 
 @dataclass
@@ -42,8 +49,8 @@ class Precision:
 FLOAT32 = Precision((), 1e-5, 2.0**-23)
 
 
-def bfloat16(share: float) -> Precision:
-    return Precision(("--mixed-precision", "bf16"), 4 * 2.0**-8, share=share)
+def mixed(form: str, share: float) -> Precision:
+    return Precision(("--mixed-precision", form), 4 * 2.0 ** -DIGITS[form], share=share)
 
 
 def size_of(expected: np.ndarray, norm: float) -> float:
@@ -55,16 +62,16 @@ def norm_of(gradients: dict[str, np.ndarray]) -> float:
     return np.sqrt(sum(np.square(gradient, dtype=np.float64).sum() for gradient in gradients.values()))
 
 
-def autocast_error(case: Path) -> float:
-    """The largest share of a gradient's size that the installed PyTorch's autocast to bfloat16 is off by."""
+def autocast_error(case: Path, form: str) -> float:
+    """The largest share of a gradient's size that the installed PyTorch's autocast is off by."""
     import torch
     from gradients import ask
 
     expected = load_file(case / "gradients.safetensors")
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = ask(case, *given_to(case), dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16 if form == "bf16" else torch.float16):
+        found = ask(case, *given_to(case), dtype=torch.float32, scale=AUTOCAST_SCALE)
     del expected["loss"]
-    return max(np.abs(found[name] - gradient).max() / size_of(gradient, norm_of(expected)) for name, gradient in expected.items())
+    return max(np.abs(found[name] / AUTOCAST_SCALE - gradient).max() / size_of(gradient, norm_of(expected)) for name, gradient in expected.items())
 
 
 def cases() -> list[str]:
@@ -114,18 +121,19 @@ def main() -> int:
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("cases", nargs="*", help="golden cases")
     parser.add_argument("--live", action="store_true", help="ask the installed PyTorch what its autocast is off by")
+    parser.add_argument("--mixed", nargs="*", choices=MIXED, default=["bf16"], help="with these, too (default: bf16)")
     options = parser.parse_args()
     compiler = options.compile.resolve()
-    chosen = set(options.cases or [*cases(), *MIXED])
+    chosen = set(options.cases or [*cases(), *BFLOAT16])
     code = run_cases("first step", [case for case in cases() if case in chosen], lambda case: check(compiler, case, FLOAT32))
     several = [case for case in REPEATED if case in chosen]
     code |= run_cases("first step in chunks", several, lambda case: check(compiler, case, FLOAT32, is_repeated=True))
-    if quantize.multiplies_bfloat16() or "cuda" in TARGET:
-        def check_mixed(case: Path) -> str:
-            of_autocast = autocast_error(case) if options.live else MIXED[case.name]
-            return check(compiler, case, bfloat16(2 * of_autocast))
+    for form in options.mixed if quantize.multiplies_bfloat16() or "cuda" in TARGET else ():
+        def check_mixed(case: Path, form: str = form) -> str:
+            of_autocast = autocast_error(case, form) if options.live else MIXED[form][case.name]
+            return check(compiler, case, mixed(form, 2 * of_autocast))
 
-        code |= run_cases("first step in bf16", [case for case in MIXED if case in chosen], check_mixed)
+        code |= run_cases(f"first step in {form}", [case for case in MIXED[form] if case in chosen], check_mixed)
     return code
 
 

@@ -110,8 +110,8 @@ def loss_of(model: "torch.nn.Module", config: dict, inputs: Arrays, labels: Arra
     return outputs["loss"] if has_loss else smoothed_loss(outputs["logits"], config, torch.from_numpy(labels["labels"]))
 
 
-def ask(case: Path, inputs: Arrays, labels: Arrays, dtype: "torch.dtype | None" = None) -> Arrays:  # noqa: F821
-    """The installed transformers' loss and gradients, in float64 unless another is given."""
+def ask(case: Path, inputs: Arrays, labels: Arrays, dtype: "torch.dtype | None" = None, scale: float = 1) -> Arrays:  # noqa: F821
+    """The installed transformers' loss and gradients, in float64 unless another is given; of `scale` times the loss."""
     import torch
     from exact import exact
     from reference import load_model
@@ -121,7 +121,7 @@ def ask(case: Path, inputs: Arrays, labels: Arrays, dtype: "torch.dtype | None" 
         leave_out_padding(model, torch.from_numpy(inputs["attention_mask"]))
     with nullcontext() if dtype else exact():
         loss = loss_of(model, json.loads((case / "config.json").read_text()), inputs, labels)
-        loss.backward()
+        (loss * scale).backward()
     trained = trained_names(model)
     found = {name: p.grad for name, p in model.named_parameters() if name in trained and p.grad is not None}
     found = names_of_files(model, found)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Gradients of every op that has any, at odd sizes: differences of the loss beside the interpreter, and that beside the
-compiled program, whose linear layers, and on a GPU attention, also multiply bfloat16 where the target does. An op with a backward that no case has fails.
-"""
+compiled program, whose linear layers, and on a GPU attention, also multiply bfloat16 where the target does, and beside a GPU's
+attention float16. An op with a backward that no case has fails."""
 
 import argparse
 import os
@@ -54,7 +54,9 @@ def check(tools: Tools, scratch: Path, arch: str, differences: bool, write: Call
         is_gpu = tools.verify == "transformer-verify-threads"
         rounded = "transformer.linear|transformer.attention" if is_gpu else "transformer.linear"
         if (is_gpu or arch == "native" and quantize.multiplies_bfloat16()) and re.search(rounded, long.loss().text):
-            compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rounding=quantize.BF16_ROWS)
+            of_float16 = is_gpu and "transformer.attention" in long.loss().text
+            for rounding in quantize.HALF_ROWS if of_float16 else (quantize.BF16_ROWS,):
+                compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rounding=rounding)
     except RuntimeError as error:
         return str(error)
     return None

@@ -10,8 +10,8 @@
 
 // NONE-COUNT-4: transformer.quantize_weight bf16
 // NONE-NOT: transformer.quantize_weight
-// ERROR: error: weight format "f7": expected f32, bf16, int8 or int4
-// ACTIVATIONS: error: activations "f7": expected f32, bf16 or int8
+// ERROR: error: weight format "f7": expected f32, bf16, f16, tf32, int8 or int4
+// ACTIVATIONS: error: activations "f7": expected f32, bf16, f16, tf32 or int8
 
 // CHECK-LABEL: @linear(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<4x8xf32>

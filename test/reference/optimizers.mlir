@@ -86,3 +86,26 @@ func.func @adafactor_vector(%p: tensor<2xf32> {test.value = dense<[1.0, 7.0]> : 
       step %step rate %rate beta2_decay %falls eps(%eps1, %eps2) clip_threshold %d decay %decay : tensor<2xf32>
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
+
+// A step whose scale is NaN is skipped.
+// CHECK-LABEL: @skipped
+// CHECK-NEXT: [2]
+// CHECK-NEXT: {{^}}1 2{{$}}
+// CHECK-NEXT: [2]
+// CHECK-NEXT: {{^}}0.5 -1{{$}}
+// CHECK-NEXT: [2]
+// CHECK-NEXT: {{^}}1 2{{$}}
+// CHECK-NEXT: [2]
+// CHECK-NEXT: {{^}}0.5 -1{{$}}
+// CHECK-NEXT: [2]
+// CHECK-NEXT: {{^}}4 8{{$}}
+func.func @skipped(%p: tensor<2xf32> {test.value = dense<[1.0, 2.0]> : tensor<2xf32>},
+                   %b: tensor<2xf32> {test.value = dense<[0.5, -1.0]> : tensor<2xf32>},
+                   %g: tensor<2xf32> {test.value = dense<[4.0, 8.0]> : tensor<2xf32>},
+                   %nan: tensor<f32> {test.value = dense<0x7FC00000> : tensor<f32>},
+                   %step: tensor<i64> {test.value = dense<3> : tensor<i64>},
+                   %some: tensor<f64> {test.value = dense<0.5> : tensor<f64>}) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %0:2 = transformer.sgd_update %p, %b, %g, %nan rate %some momentum %some decay %some {skippable} : tensor<2xf32>
+  %1:3 = transformer.adamw_update %p, %b, %g, %g, %nan step %step rate %some betas(%some, %some) epsilon %some decay %some {skippable} : tensor<2xf32>
+  return %0#0, %0#1, %1#0, %1#1, %1#2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}

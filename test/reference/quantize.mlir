@@ -71,3 +71,21 @@ func.func @bf16_rows(%x: tensor<1x4xf32> {test.value = dense<[[1.00390625, 1.011
   %q = transformer.quantize_rows bf16 %x : tensor<1x4xf32>
   return %q : tensor<1x4xf32>
 }
+
+// The nearest float16, ties to even: below 2^-14 multiples of 2^-24, from 65520 on infinite.
+// CHECK-LABEL: @f16_rows
+// CHECK-NEXT: [1, 6]
+// CHECK-NEXT: {{^}}1 1.00195312 5.96046448e-08 65504 inf {{-?}}nan{{$}}
+func.func @f16_rows(%x: tensor<1x6xf32> {test.value = dense<[[1.00048828125, 1.00146484375, 5.0e-8, 65519.0, 65520.0, 0x7FC00000]]> : tensor<1x6xf32>}) -> tensor<1x6xf32> {
+  %q = transformer.quantize_rows f16 %x : tensor<1x6xf32>
+  return %q : tensor<1x6xf32>
+}
+
+// Eleven digits, ties away from zero, of any float32's size.
+// CHECK-LABEL: @tf32_rows
+// CHECK-NEXT: [1, 4]
+// CHECK-NEXT: {{^}}1.00097656 -1.00097656 1 1.00025555e+30{{$}}
+func.func @tf32_rows(%x: tensor<1x4xf32> {test.value = dense<[[1.00048828125, -1.00048828125, 1.0004, 1.0e30]]> : tensor<1x4xf32>}) -> tensor<1x4xf32> {
+  %q = transformer.quantize_rows tf32 %x : tensor<1x4xf32>
+  return %q : tensor<1x4xf32>
+}

@@ -4,6 +4,7 @@
 
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 
 #include "codegen/gpu/dialect/GpuDialect.h.inc"
 

@@ -6,6 +6,7 @@
 include "codegen/kernels/KernelBase.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Gpu_Dialect : Dialect {
@@ -70,6 +71,22 @@ def Gpu_YieldOp : Op<Gpu_Dialect, "yield", [Pure, Terminator, HasParent<"Product
   let assemblyFormat = "$values attr-dict `:` type($values)";
 }
 
+def Gpu_RoundTf32Op : Op<Gpu_Dialect, "round_tf32", [Pure, SameOperandsAndResultType]> {
+  let summary = "a number as tensor cores multiply float32";
+  let description = [{
+    To 11 digits, to nearest, ties away from zero: `quantize_rows tf32` of one number. Where both
+    factors of a product's terms are such, tensor cores multiply them.
+
+    ```mlir
+    %y = transformer_gpu.round_tf32 %x : f32
+    ```
+    Source: PTX, `cvt.rna.tf32.f32`.
+  }];
+  let arguments = (ins F32:$x);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 def Gpu_TensorMapOp : Op<Gpu_Dialect, "tensor_map"> {
   let summary = "what tells a GPU of a matrix whose boxes it copies";
   let description = [{
@@ -82,7 +99,7 @@ def Gpu_TensorMapOp : Op<Gpu_Dialect, "tensor_map"> {
     %map = transformer_gpu.tensor_map %x, 128 : memref<?x768xbf16>
     ```
   }];
-  let arguments = (ins Arg<MemRefRankOf<[BF16], [2]>, "", [MemRead]>:$matrix, I64Attr:$rows);
+  let arguments = (ins Arg<MemRefRankOf<[BF16, F16], [2]>, "", [MemRead]>:$matrix, I64Attr:$rows);
   let results = (outs LLVM_PointerInAddressSpace<0>:$map);
   let assemblyFormat = "$matrix `,` $rows attr-dict `:` type($matrix)";
 }

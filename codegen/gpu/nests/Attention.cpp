@@ -34,8 +34,8 @@ void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf
     Values done = b.loop(from, end, {lowest, b.scalar(0)}, [&](Value j, ValueRange args) {
       auto [key, value] = keys.find(j);
       Value score = scores.of(query, head, key, b.sub(j, place));
-      bool isRounded = scores.options.getBf16();
-      Value highest = b.maxf(args[0], isRounded ? logOfPower(b, score) : score);
+      FloatType rounding = scores.options.getRounding();
+      Value highest = b.maxf(args[0], rounding ? logOfPower(b, score) : score);
       auto exp = [&](Value x) -> Value { return math::ExpOp::create(b, x); };
       Value shrink = exp(b.subf(args[0], highest)), weight = exp(b.subf(score, highest));
       Value kept = weight; // the sum of weights has those that are dropped, too
@@ -43,8 +43,7 @@ void emitAttention(Loops &b, Op op, Value cuQueries, Value factor, KeysOf keysOf
         double rate = scores.options.getDropout().convertToDouble();
         kept = b.mulf(weight, DropoutFactors{b, dropoutKey, rate, b.add(head, 1)}.of(query, j));
       }
-      if (isRounded)
-        kept = roundToBf16(b, kept);
+      kept = roundTo(b, rounding, kept);
       b.forEach(zero, size, [&](Value d) {
         Value old = b.mulf(b.load(result, to(d)), shrink);
         Value term = b.mulf(kept, value.load(b, b.add(keyColumn, d)));

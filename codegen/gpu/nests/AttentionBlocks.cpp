@@ -52,9 +52,9 @@ Value normalize(Loops &b, Value sum, Value total) {
 
 template <typename Op> class AttentionBlocks {
 public:
-  AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf, bool areKeysBf16)
+  AttentionBlocks(Loops &b, Op op, Value cu, Value factor, KeysOf keysOf, FloatType ofKeys)
       : b(b), scores(b, op, factor), q(op.getQ()), cu(cu), result(op.getOuts()[0]), keysOf(keysOf),
-        areKeysBf16(areKeysBf16), target(*b.target) {
+        ofKeys(ofKeys), target(*b.target) {
     if constexpr (requires { op.getDropoutKey(); })
       dropoutKey = op.getDropoutKey();
     if (op.getOuts().size() > 1)
@@ -144,8 +144,8 @@ private:
   /// The block's queries and its first keys are on their way.
   Shared begin(const AttentionTile &tile, const Work &work, Value firstTile, Value endTile) {
     const TileShape &shape = tile.shape;
-    Shared shared{tile.vectors(shape.rows()), tile.vectors(shape.columns, areKeysBf16),
-                  tile.vectors(shape.columns, areKeysBf16), tile.weights()};
+    Shared shared{tile.vectors(shape.rows(), b.getF32Type()), tile.vectors(shape.columns, ofKeys),
+                  tile.vectors(shape.columns, ofKeys), tile.weights()};
     tile.copy(shared.queries, b.index(0), shape.rows(), [&](Value i) {
       QueryRow row = rowOf(work, b.add(work.place.first, i));
       return Vector{{q, {row.query}}, scores.column(row.head)};
@@ -188,8 +188,8 @@ private:
     return values;
   }
 
-  /// Whether values are weighted by bfloat16, which the sum of weights is not of.
-  bool isRounded() const { return scores.options.getBf16(); }
+  /// What values are weighted by, which the sum of weights is not of; null: f32.
+  FloatType rounding() const { return scores.options.getRounding(); }
 
   /// What values are weighted by: some are dropped, which the sum of weights has.
   void drop(const AttentionTile &tile, const Work &work, Value number, Values &weights) {
@@ -228,7 +228,7 @@ private:
         auto sum = [&](Value x, Value y) { return b.addf(x, y); };
         MutableArrayRef<Value> ofRow = MutableArrayRef(weights).slice(i * columns, columns);
         Value highest = tile.overRow(ofRow, max);
-        highest = b.maxf(before[i], isRounded() ? logOfPower(b, highest) : highest);
+        highest = b.maxf(before[i], rounding() ? logOfPower(b, highest) : highest);
         Value shift = shiftOf(b, highest);
         Value shrink = exp(b, b.subf(before[i], shift));
         for (Value &weight : ofRow)
@@ -240,8 +240,8 @@ private:
       }
       drop(tile, work, number, weights);
       for (int64_t i = 0; i < rows * columns; ++i)
-        tile.putWeight(isRounded() ? roundToBf16(b, weights[i]) : weights[i], shared.weights,
-                       i / columns, i % columns);
+        tile.putWeight(roundTo(b, rounding(), weights[i]), shared.weights, i / columns,
+                       i % columns);
       waitForCopies(b);
       barrier(b); // values and weights are there, keys are read
       Value following = b.add(number, 1);
@@ -356,7 +356,7 @@ private:
   AttentionScores scores;
   Value q, cu, result, logSumExp, dropoutKey; // the last two may be null
   KeysOf keysOf;
-  bool areKeysBf16; // and values; else f32
+  FloatType ofKeys; // and values
   const GpuTarget &target;
 };
 
@@ -394,7 +394,7 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::AttentionOp op, Ke
   if (!shape || op.getColumns()) // scores of distances: registers spill
     return false;
   Value factor = op.getScaleFactor().empty() ? Value() : op.getScaleFactor().front();
-  AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf, /*areKeysBf16=*/false)
+  AttentionBlocks(b, op, op.getCuQueries(), factor, keysOf, b.getF32Type())
       .emitTiles(*shape, /*split=*/false);
   return true;
 }
@@ -403,8 +403,8 @@ bool transformer::simt::emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp o
   std::optional<TileShape> shape = chooseForward(b, op, {op.getQ(), op.getCache()});
   if (!shape)
     return false;
-  bool isBf16 = cast<MemRefType>(op.getCache().getType()).getElementType().isBF16();
-  AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf, isBf16);
+  auto ofKeys = cast<FloatType>(getElementTypeOrSelf(op.getCache()));
+  AttentionBlocks nest(b, op, op.getCu(), op.getScaleFactor(), keysOf, ofKeys);
   nest.emitTiles(*shape, /*split=*/true);
   TileShape ofToken = *shape;
   ofToken.warps = ofToken.rowsOfThread = 1;

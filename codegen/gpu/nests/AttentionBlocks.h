@@ -33,7 +33,7 @@ template <typename Op> int64_t numbersOfOptions(Op op) {
 bool emitAttentionBlocks(Loops &b, kernel::AttentionOp op, KeysOf keysOf);
 bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
-/// Likewise, on rows of bf16.
+/// Likewise, on rows of bf16 or f16.
 bool emitAttentionTensorCores(Loops &b, kernel::AttentionOp op);
 
 /// What the backward pass has besides its op's operands.

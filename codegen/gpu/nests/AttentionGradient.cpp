@@ -90,7 +90,7 @@ private:
   }
 
   /// What a product multiplies by.
-  Value rounded(Value x) { return scores.options.getBf16() ? roundToBf16(b, x) : x; }
+  Value rounded(Value x) { return roundTo(b, scores.options.getRounding(), x); }
 
   /// Adds `factor` times a row of a head's numbers.
   void addRow(Value to, Value row, Value head, Value factor, Value from, Value other,

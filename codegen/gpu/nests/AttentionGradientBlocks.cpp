@@ -220,8 +220,7 @@ private:
 
 bool transformer::simt::emitAttentionGradientBlocks(Loops &b, kernel::AttentionGradientOp op,
                                                     const GradientBuffers &buffers) {
-  bool isBf16 = cast<MemRefType>(op.getQ().getType()).getElementType().isBF16();
-  if (!b.target || isBf16 || op.getColumns()) // scores of distances: registers spill
+  if (!b.target || halfType(op.getQ()) || op.getColumns()) // scores of distances: registers spill
     return false;
   std::optional<Plan> ofQueries = choosePlan(b, op, /*sums=*/1);
   std::optional<Plan> ofKeys = choosePlan(b, op, /*sums=*/2);

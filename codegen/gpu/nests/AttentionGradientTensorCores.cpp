@@ -1,4 +1,4 @@
-//===- AttentionGradientTensorCores.cpp - backward on rows of bf16 --------===//
+//===- AttentionGradientTensorCores.cpp - backward on rows of 16 bits -----===//
 //
 // All five products are the tensor cores'. What the first two leave in registers is what the ones
 // behind them take: of queries' rows for dq, of keys' rows for dk and dv, so no tile is transposed
@@ -42,13 +42,13 @@ public:
 
   void emitQueries(const MmaTileShape &shape) {
     forTilesOfQueries(shape.rows(), shape.threads(), [&](const Work &work, Value thread) {
-      emitQueryTile(AttentionMmaTile(b, shape, thread), thread, work);
+      emitQueryTile(AttentionMmaTile(b, shape, halfType(op.getQ()), thread), thread, work);
     });
   }
 
   void emitKeys(const MmaTileShape &shape) {
     forTilesOfKeys(shape.rows(), shape.threads(), [&](const Work &work, Value thread) {
-      emitKeyTile(AttentionMmaTile(b, shape, thread), thread, work);
+      emitKeyTile(AttentionMmaTile(b, shape, halfType(op.getQ()), thread), thread, work);
     });
   }
 
@@ -310,7 +310,7 @@ bool transformer::simt::hasTensorCoreAttention(kernel::AttentionGradientOp op,
 
 bool transformer::simt::emitAttentionGradientTensorCores(Loops &b, kernel::AttentionGradientOp op,
                                                          const GradientBuffers &buffers) {
-  if (!b.target || !getElementTypeOrSelf(op.getQ()).isBF16())
+  if (!b.target || !halfType(op.getQ()))
     return false;
   GradientTensorCores nest(b, op, buffers);
   nest.emitDeltas();

@@ -33,8 +33,8 @@ Value transformer::simt::exp2(Loops &b, Value x) {
       .getResult(0);
 }
 
-AttentionMmaTile::AttentionMmaTile(Loops &b, MmaTileShape shape, Value thread)
-    : b(b), shape(shape), thread(thread), lane(b.rem(thread, warpSize)),
+AttentionMmaTile::AttentionMmaTile(Loops &b, MmaTileShape shape, FloatType type, Value thread)
+    : b(b), shape(shape), type(type), thread(thread), lane(b.rem(thread, warpSize)),
       firstRow(b.mul(b.div(thread, warpSize), shape.rowsOfWarp)), pair(b.mul(b.rem(lane, 4), 2)) {}
 
 Value AttentionMmaTile::row(int64_t i) const {
@@ -50,10 +50,10 @@ std::pair<int64_t, int64_t> AttentionMmaTile::placeOf(int64_t number, int64_t co
 }
 
 Value AttentionMmaTile::vectors(int64_t count) const {
-  Value buffer = sharedMemory(b, {count, shape.stride()}, b.getBF16Type());
+  Value buffer = sharedMemory(b, {count, shape.stride()}, type);
   int64_t behind = shape.depth() - shape.headDim;
   if (behind) {
-    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(b.getBF16Type(), 0));
+    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0));
     int64_t zeros = count * behind, steps = llvm::divideCeil(zeros, shape.threads());
     b.forEach(b.index(0), hidden(b, b.index(steps)), [&](Value step) {
       Value i = b.add(b.mul(step, shape.threads()), thread);
@@ -136,13 +136,13 @@ Values AttentionMmaTile::loadRows(Value rows) const {
 }
 
 /// 16 columns from `column` on, by each 16 rows, whose sums are one behind the other.
-static void addProducts(Loops &b, ArrayRef<Values> rows, ArrayRef<Value> columns,
+static void addProducts(Loops &b, FloatType type, ArrayRef<Values> rows, ArrayRef<Value> columns,
                         MutableArrayRef<Value> sums, int64_t column) {
   int64_t ofRows = sums.size() / rows.size(), first = column / mmaColumns * sumsOfMma;
   for (const Values &x : rows) {
     MutableArrayRef<Value> to = sums.slice(first, 2 * sumsOfMma);
-    multiplyBf16(b, x, columns.take_front(2), to.take_front(sumsOfMma));
-    multiplyBf16(b, x, columns.drop_front(2), to.drop_front(sumsOfMma));
+    multiply(b, type, x, columns.take_front(2), to.take_front(sumsOfMma));
+    multiply(b, type, x, columns.drop_front(2), to.drop_front(sumsOfMma));
     first += ofRows;
   }
 }
@@ -161,7 +161,7 @@ Values AttentionMmaTile::products(Value left, ValueRange loaded, Value right, Va
     for (int64_t column = 0; column < shape.columns; column += 2 * mmaColumns) {
       Values place = {b.add(ofLane, column), b.add(along, depth)};
       Values two = loadMatrices(b, right, place, /*transpose=*/false);
-      addProducts(b, rows, two, sums, column);
+      addProducts(b, type, rows, two, sums, column);
     }
   }
   return sums;
@@ -181,13 +181,13 @@ Values AttentionMmaTile::addWeighted(ValueRange sums, ValueRange weights, Value 
       Values &registers = rows.emplace_back();
       for (int64_t e = 0; e < 2 * sumsOfMma; e += 2) {
         int64_t at = begin + vector / mmaColumns * sumsOfMma + e;
-        registers.push_back(packBf16(b, weights[at], weights[at + 1]));
+        registers.push_back(packHalves(b, type, weights[at], weights[at + 1]));
       }
     }
     for (int64_t column = 0; column < shape.depth(); column += 2 * mmaColumns) {
       Values place = {b.add(ofLane, vector), b.add(along, column)};
       Values two = loadMatrices(b, right, place, /*transpose=*/true);
-      addProducts(b, rows, two, next, column);
+      addProducts(b, type, rows, two, next, column);
     }
   }
   return next;
@@ -233,7 +233,7 @@ Value AttentionMmaTile::overRow(Value value, function_ref<Value(Value, Value)> c
 void AttentionMmaTile::store(ValueRange sums, int64_t i, Value factor, const Vector &vector) const {
   Value buffer = vector.row.buffer;
   int64_t width = shape.headDim % 2 ? 1 : alignedNumbers(buffer, 2);
-  bool isBf16 = cast<MemRefType>(buffer.getType()).getElementType().isBF16();
+  FloatType half = halfType(buffer);
   auto put = [&](ValueRange values, int64_t column) {
     Values place = vector.row.at;
     place.push_back(b.add(b.add(vector.column, pair), column));
@@ -246,8 +246,8 @@ void AttentionMmaTile::store(ValueRange sums, int64_t i, Value factor, const Vec
     if (row != i || (width == 2 && column % 2))
       continue;
     Values values = {b.mulf(sum, factor), width == 2 ? b.mulf(sums[n + 1], factor) : sum};
-    if (isBf16)
-      values = toBf16(b, values[0], values[1]);
+    if (half)
+      values = toHalves(b, half, values[0], values[1]);
     values.truncate(width);
     if ((column / mmaColumns + 1) * mmaColumns <= shape.headDim)
       put(values, column);

@@ -42,7 +42,7 @@ struct ColumnRange {
 /// What a thread does with its tile.
 class AttentionMmaTile {
 public:
-  AttentionMmaTile(Loops &b, MmaTileShape shape, Value thread);
+  AttentionMmaTile(Loops &b, MmaTileShape shape, FloatType type, Value thread);
 
   /// Of the block: the thread's i-th row. Its columns are `column()`, the next one, and those that
   /// are a multiple of eight further.
@@ -52,7 +52,7 @@ public:
   /// `column()`.
   static std::pair<int64_t, int64_t> placeOf(int64_t number, int64_t columns);
 
-  /// Shared memory for vectors of bf16, with zeros behind their numbers.
+  /// Shared memory for vectors, with zeros behind their numbers.
   Value vectors(int64_t count) const;
   /// Begins to copy `count` vectors to those from `first` on, as wide as they lie in `buffer`; what
   /// happens often may have places in registers.
@@ -80,6 +80,7 @@ public:
 
   Loops &b;
   MmaTileShape shape;
+  FloatType type; // bf16 or f16: of what is multiplied
 
 private:
   Values loadRows(Value rows, int64_t row, int64_t depth) const;

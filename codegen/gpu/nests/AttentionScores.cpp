@@ -78,7 +78,13 @@ Value AttentionScores::ofProduct(Value product, Value query, Value head, Value r
   return b.addf(score, b.load(bias, {head, place}));
 }
 
-Value transformer::simt::roundToBf16(Loops &b, Value x) {
+Value transformer::simt::roundTo(Loops &b, FloatType type, Value x) {
+  if (!type)
+    return x;
+  if (type.isF16()) {
+    Value half = arith::TruncFOp::create(b, type, x);
+    return arith::ExtFOp::create(b, b.getF32Type(), half);
+  }
   auto word = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), x);
   Value odd = b.both(arith::ShRUIOp::create(b, bits, word(16)), word(1));

@@ -7,14 +7,14 @@
 
 namespace mlir::transformer::simt {
 
-/// A number of a buffer, which may be bf16, as f32.
+/// A number of a buffer, which may be of 16 bits, as f32.
 inline Value loadFloat(Loops &b, Value buffer, ValueRange at) {
   Value x = b.load(buffer, at);
-  return x.getType().isBF16() ? arith::ExtFOp::create(b, b.getF32Type(), x).getResult() : x;
+  return kernel::isHalf(x.getType()) ? arith::ExtFOp::create(b, b.getF32Type(), x).getResult() : x;
 }
 
-/// To the nearest bfloat16, ties to even; a NaN stays one.
-Value roundToBf16(Loops &b, Value x);
+/// To the nearest bf16 or f16, ties to even; a NaN stays one. Null: as it is.
+Value roundTo(Loops &b, FloatType type, Value x);
 /// The logarithm of the power of 2 above exp(x): numbers over it are rounded as they are alone.
 Value logOfPower(Loops &b, Value x);
 

@@ -1,9 +1,9 @@
-//===- AttentionTensorCores.cpp - attention on rows of bf16 ---------------===//
+//===- AttentionTensorCores.cpp - attention on rows of 16 bits ------------===//
 //
 // A block has some rows, a row a query and one of the heads that share its keys, and goes through
 // the keys tile by tile, as in AttentionBlocks.cpp; both products are the tensor cores'. Scores are
 // powers of 2 and are lessened by whole numbers: which tile a row's highest score is in changes
-// nothing that is rounded to bf16, so weights are those of a softmax of the whole row
+// nothing that is rounded to bf16 or f16, so weights are those of a softmax of the whole row
 // (FlashAttention-2, Dao 2023).
 //
 //===----------------------------------------------------------------------===//
@@ -48,7 +48,7 @@ public:
       Value number = fromLast ? b.sub(b.sub(tiles, b.index(1)), at[0]) : at[0];
       SequenceTile place = findTileByWarp(b, number, thread, cuQueries, group, shape.rows());
       b.ifThen(b.less(place.first, b.mul(place.tokens, group)), [&] {
-        AttentionMmaTile tile(b, shape, thread);
+        AttentionMmaTile tile(b, shape, halfType(q), thread);
         emitTile(tile, workOf(tile, place, at[1]));
       });
     });
@@ -251,7 +251,7 @@ bool transformer::simt::hasTensorCoreAttention(kernel::AttentionOp op, const Gpu
 }
 
 bool transformer::simt::emitAttentionTensorCores(Loops &b, kernel::AttentionOp op) {
-  if (!b.target || !getElementTypeOrSelf(op.getQ()).isBF16())
+  if (!b.target || !halfType(op.getQ()))
     return false;
   TensorCoreAttention(b, op, *shapeFor(op, *b.target)).emit();
   return true;

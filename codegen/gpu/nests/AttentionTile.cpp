@@ -9,11 +9,9 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-bool isBf16(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType().isBF16(); }
-
 /// Four numbers of a vector in shared memory, as f32.
 Values loadFourOf(Loops &b, Value vectors, ValueRange at) {
-  if (!isBf16(vectors))
+  if (!halfType(vectors))
     return loadFour(b, vectors, at);
   Values four = loadVector(b, vectors, at, 4);
   for (Value &each : four)
@@ -38,13 +36,10 @@ Value AttentionTile::row(int64_t i) const { return b.add(firstRow, i * TileShape
 
 Value AttentionTile::column(int64_t i) const { return b.add(lane, i * TileShape::lanes); }
 
-Value AttentionTile::vectors(int64_t count, bool areBf16) const {
-  FloatType element = b.getF32Type();
-  if (areBf16)
-    element = b.getBF16Type();
-  int64_t stride = areBf16 ? shape.strideOfBf16() : shape.stride();
-  Value buffer = sharedMemory(b, {count, stride}, element);
-  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(element, 0));
+Value AttentionTile::vectors(int64_t count, FloatType type) const {
+  int64_t stride = kernel::isHalf(type) ? shape.strideOfHalves() : shape.stride();
+  Value buffer = sharedMemory(b, {count, stride}, type);
+  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0));
   int64_t behind = shape.numbersOfThread() * TileShape::lanes - shape.headDim;
   if (behind) {
     int64_t zeros = count * behind, steps = llvm::divideCeil(zeros, shape.threads());
@@ -64,7 +59,7 @@ Value AttentionTile::weights() const {
 
 void AttentionTile::copy(Value to, Value first, int64_t count,
                          function_ref<Vector(Value)> from) const {
-  int64_t width = isBf16(to) && shape.headDim % 8 == 0 ? 8 : 4; // numbers at once
+  int64_t width = halfType(to) && shape.headDim % 8 == 0 ? 8 : 4; // numbers at once
   int64_t parts = shape.headDim / width, all = count * parts;
   int64_t steps = llvm::divideCeil(all, shape.threads());
   b.forEach(b.index(0), b.index(steps), [&](Value step) {

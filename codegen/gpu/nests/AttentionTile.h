@@ -25,7 +25,7 @@ struct TileShape {
   /// Of vectors in shared memory: zeros behind, and rows that begin in different banks, 16 bytes
   /// on.
   int64_t stride() const { return numbersOfThread() * lanes + 4; }
-  int64_t strideOfBf16() const { return numbersOfThread() * lanes + 8; }
+  int64_t strideOfHalves() const { return numbersOfThread() * lanes + 8; }
   int64_t vectorBytes(int64_t count) const { return 4 * count * stride(); }
   int64_t weightBytes() const { return 4 * rows() * (columns + 4); }
 };
@@ -45,9 +45,10 @@ public:
   Value row(int64_t i) const;
   Value column(int64_t i) const;
 
-  /// Shared memory for vectors, of f32 unless they are bf16, with zeros behind their numbers, and
+  /// Shared memory for vectors, of `type`, with zeros behind their numbers, and
   /// for a weight of each place.
-  Value vectors(int64_t count, bool areBf16 = false) const;
+  Value vectors(int64_t count, FloatType type) const;
+  Value vectors(int64_t count) const { return vectors(count, b.getF32Type()); }
   Value weights() const;
   /// Begins to copy `count` vectors to those from `first` on.
   void copy(Value to, Value first, int64_t count, function_ref<Vector(Value i)> from) const;

@@ -31,8 +31,8 @@ private:
   Value memory;
 };
 
-/// What tells `copyBox` of the boxes of `rows` rows and 64 columns of a matrix of bf16 whose rows
-/// begin at multiples of 16 bytes.
+/// What tells `copyBox` of the boxes of `rows` rows and 64 columns of a matrix of bf16 or f16 whose
+/// rows begin at multiples of 16 bytes.
 Value tensorMap(Loops &b, Value matrix, int64_t rows);
 /// Begins to copy the box from (row, column) on to `to`, an address in shared memory in bytes, in
 /// the order of the 128-byte swizzle; `barrier` counts its bytes. What is outside of the matrix is

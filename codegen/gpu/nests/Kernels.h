@@ -54,8 +54,8 @@ void emitKernel(Loops &b, kernel::AttentionGradientOp op);
 void emitKernel(Loops &b, linalg::LinalgOp op);
 void emitKernel(Loops &b, ProductOp op);
 
-/// Whether rows of bf16 can be what attention multiplies: on tensor cores, or where there is no
-/// target, by threads.
+/// Whether rows of bf16 or f16 can be what attention multiplies: on tensor cores, or where there is
+/// no target, by threads.
 bool hasTensorCoreAttention(kernel::AttentionOp op, const GpuTarget *target);
 bool hasTensorCoreAttention(kernel::AttentionGradientOp op, const GpuTarget *target);
 

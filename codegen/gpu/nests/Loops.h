@@ -109,6 +109,12 @@ inline int64_t rowWidth(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape().back();
 }
 
+/// The bf16 or f16 that a buffer is of; null: neither.
+inline FloatType halfType(Value buffer) {
+  Type element = cast<ShapedType>(buffer.getType()).getElementType();
+  return kernel::isHalf(element) ? cast<FloatType>(element) : FloatType();
+}
+
 } // namespace mlir::transformer::simt
 
 #endif // CODEGEN_GPU_NESTS_LOOPS_H

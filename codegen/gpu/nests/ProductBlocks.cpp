@@ -72,7 +72,7 @@ private:
       Values place = operand.placeOf(stage, rowOf(operand, part, ofPart, i), b.add(first, e));
       Values loaded = loadVector(b, operand.memory(), place, size);
       for (Value &each : loaded)
-        if (each.getType().isBF16())
+        if (kernel::isHalf(each.getType()))
           each = arith::ExtFOp::create(b, b.getF32Type(), each);
       return loaded;
     };
@@ -97,13 +97,13 @@ private:
 class ProductKernel {
 public:
   ProductKernel(Loops &b, const Product &product, const ProductTile &tile)
-      : b(b), product(product), tile(tile), bf16(product.isBf16()),
+      : b(b), product(product), tile(tile), type(product.tensorType()),
         rows(sizeOf(b, product.result, 0)), columns(sizeOf(b, product.result, 1)),
         depth(depthOf(b, product)) {}
 
   void emit(Finish finish) {
     auto tiles = [&](Value count, int64_t size) { return b.div(b.add(count, size - 1), size); };
-    int64_t threads = tile.parts() * (bf16 ? b.target->tensorPartThreads : 1);
+    int64_t threads = tile.parts() * threadsOfPart();
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
     blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
       Value steps = hidden(b, tiles(depth, tile.depth));
@@ -119,7 +119,7 @@ public:
       left.place(memory, 0, {firstRow, rows, depth});
       right.place(memory, left.bytes(), {firstColumn, columns, depth});
       std::unique_ptr<TileProduct> threadsPart =
-          !bf16              ? std::make_unique<ThreadProduct>(b, tile, thread, left, right)
+          !type              ? std::make_unique<ThreadProduct>(b, tile, thread, left, right)
           : isOfWarpgroups() ? warpgroupProduct(b, tile, thread, left, right)
                              : tensorCoreProduct(b, tile, thread, left, right);
       auto copy = [&](Value number) {
@@ -145,7 +145,7 @@ public:
             operand->unpack(stage, step, {thread, threads});
         if (left.isPacked() || right.isPacked())
           barrier(b);
-        if (bf16 || tile.rowsOfPart > 1)
+        if (type || tile.rowsOfPart > 1)
           return threadsPart->add(before, stage);
         // Of few rows most threads may have none.
         Value isThere = b.less(b.add(firstRow, threadsPart->firstRow()), rows);
@@ -164,15 +164,22 @@ public:
   }
 
 private:
-  bool isOfWarpgroups() const { return bf16 && b.target->tensorPartThreads == warpgroupSize; }
+  int64_t threadsOfPart() const {
+    return !type ? 1 : type.isTF32() ? warpSize : b.target->tensorPartThreads;
+  }
+  bool isOfWarpgroups() const { return threadsOfPart() == warpgroupSize; }
   TileLayout layout() const {
-    return isOfWarpgroups() ? TileLayout::Blocks : bf16 ? TileLayout::Mixed : TileLayout::Spaced;
+    if (!type)
+      return TileLayout::Spaced;
+    if (type.isTF32())
+      return TileLayout::Lanes;
+    return isOfWarpgroups() ? TileLayout::Blocks : TileLayout::Mixed;
   }
 
   /// Tiles of tensor cores need more of memory than there is, unless much is in the second-level
   /// cache; those of few rows are in a column.
   bool isLarge() const {
-    return bf16 && tile.rows > b.target->tensorProductOfFew.rows && getConstantIntValue(columns);
+    return type && tile.rows > b.target->tensorProductOfFew.rows && getConstantIntValue(columns);
   }
 
   /// Of a line: rows that are written at once begin in different banks.
@@ -196,7 +203,7 @@ private:
   Loops &b;
   const Product &product;
   const ProductTile &tile;
-  bool bf16;
+  FloatType type; // of tensor cores, or null
   Value rows, columns, depth, firstRow, firstColumn;
 };
 
@@ -220,9 +227,14 @@ std::pair<Value, Value> transformer::simt::tileInGroups(Loops &b, Value number, 
 
 void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Finish finish) {
   const GpuTarget &target = *b.target;
-  bool bf16 = product.isBf16(), packed = product.left.isPacked() || product.right.isPacked();
-  const ProductTile &many = bf16 ? target.tensorProduct : target.product;
-  const ProductTile &few = bf16     ? target.tensorProductOfFew
+  FloatType type = product.tensorType();
+  bool packed = product.left.isPacked() || product.right.isPacked();
+  bool isTf32 = type && type.isTF32();
+  const ProductTile &many = isTf32 ? target.tf32Product
+                            : type ? target.tensorProduct
+                                   : target.product;
+  const ProductTile &few = isTf32   ? target.tf32ProductOfFew
+                           : type   ? target.tensorProductOfFew
                            : packed ? target.packedProductOfFew
                                     : target.productOfFew;
   auto emit = [&](const ProductTile &tile) {

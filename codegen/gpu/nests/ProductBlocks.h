@@ -47,12 +47,12 @@ public:
   forEachPlace(function_ref<void(int64_t sum, Value row, Value column)> body) const = 0;
 };
 
-/// bf16, by warps on tensor cores.
+/// bf16, f16 or TF32, by warps on tensor cores.
 std::unique_ptr<TileProduct> tensorCoreProduct(Loops &b, const ProductTile &tile, Value thread,
                                                const ProductTileOperand &left,
                                                const ProductTileOperand &right);
 
-/// bf16, by warpgroups.
+/// bf16 or f16, by warpgroups.
 std::unique_ptr<TileProduct> warpgroupProduct(Loops &b, const ProductTile &tile, Value thread,
                                               const ProductTileOperand &left,
                                               const ProductTileOperand &right);

@@ -1,5 +1,6 @@
 //===- ProductOperands.cpp - what a matrix product multiplies -------------===//
 #include "codegen/gpu/nests/ProductOperands.h"
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -54,9 +55,10 @@ ProductOperand::ProductOperand(linalg::LinalgOp op, Value factor) : op(op), fact
       if (slice.insert(inner))
         llvm::append_range(pending, inner->getOperands());
   }
-  // Of bf16, what is widened to f32 is the same number.
+  // Of bf16 or f16, what is widened to f32 is the same number.
   auto widened = factor.getDefiningOp<arith::ExtFOp>();
-  bool isNumber = slice.empty() || (widened && widened.getIn().getType().isBF16());
+  isTf32 = !!factor.getDefiningOp<RoundTf32Op>();
+  bool isNumber = slice.empty() || isTf32 || (widened && kernel::isHalf(widened.getIn().getType()));
   if (inputs.size() == 1 && slice.size() <= 1 && isNumber)
     stored = inputs.front();
 }
@@ -110,11 +112,23 @@ void ProductOperand::findBytes() {
   }
 }
 
-bool ProductOperand::isBf16() const {
-  return stored && cast<MemRefType>(stored->get().getType()).getElementType().isBF16();
+FloatType ProductOperand::halfType() const {
+  return stored ? simt::halfType(stored->get()) : FloatType();
 }
 
-bool ProductOperand::hasBoxes() const { return isBf16() && alignedNumbers(buffer(), 8) == 8; }
+FloatType ProductOperand::tensorType() const {
+  if (stored && isTf32)
+    return FloatTF32Type::get(stored->get().getContext());
+  return halfType();
+}
+
+void ProductOperand::forgetTf32() {
+  if (isTf32)
+    stored = nullptr;
+  isTf32 = false;
+}
+
+bool ProductOperand::hasBoxes() const { return halfType() && alignedNumbers(buffer(), 8) == 8; }
 
 bool ProductOperand::isAlongDepth() const {
   OpOperand *input = stored ? stored : packed ? packed : inputs.front();
@@ -203,5 +217,8 @@ std::optional<Product> transformer::simt::matchProduct(linalg::LinalgOp op) {
     std::swap(left, right);
   if (!left.isMatrixOf(row, depth) || !right.isMatrixOf(column, depth))
     return std::nullopt;
+  if (!left.tensorType() || left.tensorType() != right.tensorType())
+    for (ProductOperand *operand : {&left, &right})
+      operand->forgetTf32();
   return Product{left, right, op.getDpsInitOperand(0)->get(), depth, product};
 }

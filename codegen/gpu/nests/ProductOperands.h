@@ -31,11 +31,17 @@ public:
   /// Whether it is a matrix of the loops `row` and `depth`.
   bool isMatrixOf(unsigned row, unsigned depth);
 
-  /// What is in memory is the factor, or a bf16 of the same value.
+  /// What is in memory is the factor, a bf16 or f16 of the same value, or becomes the factor when
+  /// it is rounded to TF32.
   bool isInMemory() const { return stored; }
-  bool isBf16() const;
-  /// Whether the instructions that copy boxes take it: bf16 whose lines begin at multiples of 16
-  /// bytes.
+  /// bf16 or f16, in memory; null: neither.
+  FloatType halfType() const;
+  /// What tensor cores multiply it as; null: they do not.
+  FloatType tensorType() const;
+  /// Where the product is none of tensor cores what is rounded to TF32 is not in memory.
+  void forgetTf32();
+  /// Whether the instructions that copy boxes take it: of 16 bits, whose lines begin at multiples
+  /// of 16 bytes.
   bool hasBoxes() const;
   /// Whether neighbours in memory are neighbours in the sum.
   bool isAlongDepth() const;
@@ -62,6 +68,7 @@ private:
   llvm::SetVector<Operation *> slice; // of the body
   SmallVector<OpOperand *> inputs;    // that the slice reads
   OpOperand *stored = nullptr, *packed = nullptr;
+  bool isTf32 = false;
   int64_t ofByte = 1;
   unsigned row = 0, depth = 0;
 };
@@ -74,8 +81,10 @@ struct Product {
   unsigned depth; // the loop
   arith::MulFOp multiplication;
 
-  /// Whether the tensor cores multiply what is in memory.
-  bool isBf16() const { return left.isBf16() && right.isBf16(); }
+  /// What the tensor cores multiply what is in memory as; null: they do not.
+  FloatType tensorType() const {
+    return left.tensorType() == right.tensorType() ? left.tensorType() : FloatType();
+  }
 };
 
 /// Of buffers, or of tensors, of which less is known. Nothing: `op` is another sum of terms.

@@ -1,4 +1,5 @@
-//===- ProductTensorCores.cpp - tiles of bf16 by mma.sync -----------------===//
+//===- ProductTensorCores.cpp - tiles by mma.sync -------------------------===//
+#include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/gpu/nests/ProductBlocks.h"
 
 using namespace mlir;
@@ -11,7 +12,9 @@ class TensorCoreProduct : public TileProduct {
 public:
   TensorCoreProduct(Loops &b, const ProductTile &tile, Value thread, const ProductTileOperand &left,
                     const ProductTileOperand &right)
-      : b(b), tile(tile), left(left), right(right) {
+      : b(b), tile(tile), left(left), right(right), type(left.type) {
+    if (type.isF32())
+      type = FloatTF32Type::get(b.getContext());
     int64_t across = tile.columns / tile.columnsOfPart;
     Value warp = b.div(thread, warpSize);
     lane = b.rem(thread, warpSize);
@@ -27,7 +30,7 @@ public:
 
   Values add(ValueRange sums, Value stage) const override {
     Values next(sums);
-    for (int64_t first = 0; first < tile.depth; first += mmaDepth) {
+    for (int64_t first = 0; first < tile.depth; first += isTf32() ? tf32Depth : mmaDepth) {
       SmallVector<Values> x, y;
       for (int64_t i = 0; i < tile.rowsOfPart; i += mmaRows)
         x.push_back(load(left, stage, b.add(rowOfWarp, i), first, /*byRows=*/true));
@@ -39,7 +42,7 @@ public:
       auto sum = next.begin();
       for (const Values &rows : x)
         for (const Values &columns : y) {
-          multiplyBf16(b, rows, columns, MutableArrayRef(sum, sumsOfMma));
+          multiply(b, type, rows, columns, MutableArrayRef(sum, sumsOfMma));
           sum += sumsOfMma;
         }
     }
@@ -58,10 +61,14 @@ public:
   }
 
 private:
+  bool isTf32() const { return type.isTF32(); }
+
   /// Four matrices as registers: 16 rows from `row` on and 16 of the depth. A's second one has the
   /// next rows, B's the next of the depth. A lane tells where a line of one is.
   Values load(const ProductTileOperand &operand, Value stage, Value row, int64_t first,
               bool byRows) const {
+    if (isTf32())
+      return loadTf32(operand, stage, row, first, byRows);
     Value number = b.div(lane, matrix), line = b.rem(lane, matrix);
     Value odd = b.mul(b.rem(number, 2), matrix), second = b.mul(b.div(number, 2), matrix);
     Value rows = b.add(row, byRows ? odd : second);
@@ -72,9 +79,24 @@ private:
                         /*transpose=*/!along);
   }
 
+  /// Likewise, of 8 by 4 numbers, of which a lane has one.
+  Values loadTf32(const ProductTileOperand &operand, Value stage, Value row, int64_t first,
+                  bool byRows) const {
+    Value rows = b.add(row, b.div(lane, 4)), depth = b.add(b.rem(lane, 4), first);
+    Values registers;
+    for (int64_t i = 0; i < 4; ++i) {
+      int64_t down = (byRows ? i % 2 : i / 2) * matrix, along = (byRows ? i / 2 : i % 2) * 4;
+      Values place = operand.placeOf(stage, b.add(rows, down), b.add(depth, along));
+      Value rounded = RoundTf32Op::create(b, b.load(operand.memory(), place));
+      registers.push_back(arith::BitcastOp::create(b, b.getI32Type(), rounded));
+    }
+    return registers;
+  }
+
   Loops &b;
   ProductTile tile;
   const ProductTileOperand &left, &right;
+  FloatType type;
   Value lane, rowOfWarp, firstColumn;
 };
 

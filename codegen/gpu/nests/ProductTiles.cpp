@@ -9,15 +9,15 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-constexpr int64_t bytesOfPiece = 16, pieceOfBf16 = 8, lineOfBanks = 8; // pieces
-constexpr int64_t lengthOfBlock = pieceOfBf16 * lineOfBanks;
+constexpr int64_t bytesOfPiece = 16, pieceOfHalves = 8, lineOfBanks = 8; // pieces
+constexpr int64_t lengthOfBlock = pieceOfHalves * lineOfBanks;
 
 } // namespace
 
 ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
                                        const ProductTile &tile, int64_t rows, TileLayout layout)
-    : rows(rows), depth(tile.depth), b(b), operand(operand), stages(tile.stages),
-      alongDepth(operand.isAlongDepth()), isBf16(operand.isBf16()), layout(layout) {
+    : rows(rows), depth(tile.depth), type(operand.halfType() ?: b.getF32Type()), b(b),
+      operand(operand), stages(tile.stages), alongDepth(operand.isAlongDepth()), layout(layout) {
   packed = !operand.isInMemory() && operand.isPacked();
   int64_t bytes = packed ? 1 : bytesOfNumber();
   Value there = packed ? operand.bytes() : operand.isInMemory() ? operand.buffer() : Value();
@@ -34,9 +34,14 @@ int64_t ProductTileOperand::blocks() const {
 }
 
 int64_t ProductTileOperand::lengthInMemory() const {
-  // Along the depth threads read different lines at once: neighbours begin in different banks.
-  bool isSpaced = layout == TileLayout::Spaced && alongDepth;
-  return length() / blocks() + (isSpaced ? bytesOfPiece / bytesOfNumber() : 0);
+  // Along the depth threads read different lines at once: neighbours begin in different banks. Four
+  // lanes of an mma.sync have neighbours of the depth, eight of the rows.
+  int64_t piece = bytesOfPiece / bytesOfNumber(), space = 0;
+  if (layout == TileLayout::Spaced)
+    space = alongDepth ? piece : 0;
+  else if (layout == TileLayout::Lanes)
+    space = alongDepth ? piece : 2 * piece;
+  return length() / blocks() + space;
 }
 
 int64_t ProductTileOperand::bytes() const {
@@ -46,22 +51,21 @@ int64_t ProductTileOperand::bytes() const {
 
 void ProductTileOperand::place(Value memory, int64_t first, const Extent &there) {
   extent = there;
-  Type element = isBf16 ? Type(b.getBF16Type()) : b.getF32Type();
   int64_t held = packed ? 1 : stages;
-  buffer = viewOf(b, memory, first, {held, blocks() * lines(), lengthInMemory()}, element);
+  buffer = viewOf(b, memory, first, {held, blocks() * lines(), lengthInMemory()}, type);
   if (packed)
     packedBytes = viewOf(b, memory, first + bytesOfStage(),
                          {stages, linesOfBytes(), lengthOfBytes()}, b.getI8Type());
 }
 
 Value ProductTileOperand::inLine(Value line, Value i) const {
-  if (layout == TileLayout::Spaced)
+  if (layout == TileLayout::Spaced || layout == TileLayout::Lanes)
     return i;
-  int64_t pieces = lengthInMemory() / pieceOfBf16;
+  int64_t pieces = lengthInMemory() / pieceOfHalves;
   int64_t ofBanks = std::max<int64_t>(lineOfBanks / pieces, 1); // lines in as many bytes
   Value mix = b.rem(b.div(line, ofBanks), std::min(pieces, lineOfBanks));
-  Value piece = arith::XOrIOp::create(b, b.div(i, pieceOfBf16), mix);
-  return b.add(b.mul(piece, pieceOfBf16), b.rem(i, pieceOfBf16));
+  Value piece = arith::XOrIOp::create(b, b.div(i, pieceOfHalves), mix);
+  return b.add(b.mul(piece, pieceOfHalves), b.rem(i, pieceOfHalves));
 }
 
 Values ProductTileOperand::placeOf(Value stage, Value row, Value at) const {
@@ -103,14 +107,10 @@ void ProductTileOperand::copyPiece(Value stage, Value first, Value piece) const 
     return copyAsyncIf(b, there, operand.buffer(), operand.placeOf(b, row, at), buffer, to, width);
   }
   auto number = [&] {
-    return Values{isBf16 ? b.load(operand.buffer(), operand.placeOf(b, row, at))
-                         : operand.number(b, row, at)};
+    return Values{operand.halfType() ? b.load(operand.buffer(), operand.placeOf(b, row, at))
+                                     : operand.number(b, row, at)};
   };
-  auto zero = [&] {
-    if (!isBf16)
-      return Values{b.scalar(0)};
-    return Values{arith::ConstantOp::create(b, b.getFloatAttr(b.getBF16Type(), 0))};
-  };
+  auto zero = [&] { return Values{arith::ConstantOp::create(b, b.getFloatAttr(type, 0))}; };
   b.store(there ? b.ifElse(there, number, zero)[0] : number()[0], buffer, to);
 }
 

@@ -13,12 +13,13 @@ struct BlockThread {
 };
 
 /// How a tile's lines lie in shared memory: with space between them; their pieces of 16 bytes in an
-/// order that `ldmatrix` reads from all banks; or in that order in blocks of lines of at most 128
+/// order that `ldmatrix` reads from all banks; with space so that lanes read the numbers of an
+/// `mma.sync` of TF32 from different banks; or in that order in blocks of lines of at most 128
 /// bytes, one block after the other, as `wgmma` reads them.
-enum class TileLayout { Spaced, Mixed, Blocks };
+enum class TileLayout { Spaced, Mixed, Lanes, Blocks };
 
 /// `rows` rows of an operand, `depth` of their numbers at once: as they lie in memory, along the
-/// depth or along the rows, f32 or bf16. What is outside of the operand is zero.
+/// depth or along the rows, f32, bf16 or f16. What is outside of the operand is zero.
 class ProductTileOperand {
 public:
   ProductTileOperand(Loops &b, const ProductOperand &operand, const ProductTile &tile, int64_t rows,
@@ -53,10 +54,11 @@ public:
   int64_t bytesOfStage() const { return lines() * blocks() * bytesOfLine(); }
 
   const int64_t rows, depth;
+  const FloatType type; // of a number there
 
 private:
   int64_t length() const { return alongDepth ? depth : rows; }
-  int64_t bytesOfNumber() const { return isBf16 ? 2 : 4; }
+  int64_t bytesOfNumber() const { return type.getIntOrFloatBitWidth() / 8; }
   int64_t blocks() const;
   int64_t lengthInMemory() const;
   Value inLine(Value line, Value i) const;
@@ -73,7 +75,7 @@ private:
   Loops &b;
   const ProductOperand &operand;
   int64_t stages;
-  bool alongDepth, isBf16, packed, async;
+  bool alongDepth, packed, async;
   TileLayout layout;
   int64_t width;             // numbers of a piece, or bytes
   Value buffer, packedBytes; // the latter's stages are made numbers in the only one of the former

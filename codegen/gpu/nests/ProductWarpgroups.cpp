@@ -1,4 +1,4 @@
-//===- ProductWarpgroups.cpp - tiles of bf16 by wgmma ---------------------===//
+//===- ProductWarpgroups.cpp - tiles of 16 bits by wgmma ------------------===//
 #include "codegen/gpu/nests/ProductBlocks.h"
 #include "codegen/gpu/nests/Warpgroups.h"
 
@@ -38,7 +38,7 @@ public:
     for (int64_t first = 0; first < depth; first += wgmmaDepth) {
       Value atX = b.add(xs, b.integer(bytesOfDepth(x, first) / 16));
       Value atY = b.add(ys, b.integer(bytesOfDepth(y, first) / 16));
-      next = multiplyAsync(b, ofX, atX, ofY, atY, next);
+      next = multiplyAsync(b, x.type, ofX, atX, ofY, atY, next);
     }
     commitProducts(b);
     return waitForProducts(b, 1, next);

@@ -1,4 +1,4 @@
-//===- TensorCores.cpp - products of bf16 by a warp -----------------------===//
+//===- TensorCores.cpp - products of 16 bits by a warp --------------------===//
 #include "codegen/gpu/nests/TensorCores.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -15,16 +15,25 @@ Value registerOf(Loops &b, Value two) {
   return vector::ExtractOp::create(b, vector::BitCastOp::create(b, word, two), int64_t(0));
 }
 
-Value narrow(Loops &b, Value low, Value high) {
-  auto floats = VectorType::get(2, b.getF32Type()), type = VectorType::get(2, b.getBF16Type());
-  Value two = vector::FromElementsOp::create(b, floats, ValueRange{low, high});
-  return arith::TruncFOp::create(b, type, two);
+Value narrow(Loops &b, FloatType type, Value low, Value high) {
+  Value two =
+      vector::FromElementsOp::create(b, VectorType::get(2, b.getF32Type()), ValueRange{low, high});
+  return arith::TruncFOp::create(b, VectorType::get(2, type), two);
+}
+
+/// Registers as the operation has them: those of f16 are vectors.
+Values multiplied(Loops &b, FloatType type, ValueRange registers) {
+  Values operands(registers);
+  if (type.isF16())
+    for (Value &each : operands)
+      each = LLVM::BitcastOp::create(b, VectorType::get(2, type), each);
+  return operands;
 }
 
 } // namespace
 
 Values transformer::simt::loadMatrices(Loops &b, Value memory, ValueRange place, bool transpose) {
-  auto type = VectorType::get({4, 2}, b.getBF16Type());
+  auto type = VectorType::get({4, 2}, cast<MemRefType>(memory.getType()).getElementType());
   Value all = nvgpu::LdMatrixOp::create(b, type, memory, place, transpose, /*numTiles=*/4);
   Values registers;
   for (int64_t i = 0; i < 4; ++i)
@@ -32,24 +41,28 @@ Values transformer::simt::loadMatrices(Loops &b, Value memory, ValueRange place,
   return registers;
 }
 
-void transformer::simt::multiplyBf16(Loops &b, ValueRange x, ValueRange y,
-                                     MutableArrayRef<Value> sums) {
+void transformer::simt::multiply(Loops &b, FloatType type, ValueRange x, ValueRange y,
+                                 MutableArrayRef<Value> sums) {
   Type f32 = b.getF32Type();
-  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+  auto ofSums = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
   using NVVM::MMALayout, NVVM::MMATypes;
-  Value next = NVVM::MmaOp::create(b, type, x, y, ValueRange(ArrayRef<Value>(sums)),
-                                   ArrayRef<int64_t>{mmaRows, mmaColumns, mmaDepth}, std::nullopt,
-                                   std::nullopt, std::array{MMATypes::bf16, MMATypes::bf16},
-                                   std::array{MMALayout::row, MMALayout::col});
+  MMATypes multiplicand = type.isTF32()  ? MMATypes::tf32
+                          : type.isF16() ? MMATypes::f16
+                                         : MMATypes::bf16;
+  int64_t depth = type.isTF32() ? tf32Depth : mmaDepth;
+  Value next = NVVM::MmaOp::create(
+      b, ofSums, multiplied(b, type, x), multiplied(b, type, y), ValueRange(ArrayRef<Value>(sums)),
+      ArrayRef<int64_t>{mmaRows, mmaColumns, depth}, std::nullopt, std::nullopt,
+      std::array{multiplicand, multiplicand}, std::array{MMALayout::row, MMALayout::col});
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(b, next, static_cast<int64_t>(i));
 }
 
-Values transformer::simt::toBf16(Loops &b, Value low, Value high) {
-  Value two = narrow(b, low, high);
+Values transformer::simt::toHalves(Loops &b, FloatType type, Value low, Value high) {
+  Value two = narrow(b, type, low, high);
   return {vector::ExtractOp::create(b, two, 0), vector::ExtractOp::create(b, two, 1)};
 }
 
-Value transformer::simt::packBf16(Loops &b, Value low, Value high) {
-  return registerOf(b, narrow(b, low, high));
+Value transformer::simt::packHalves(Loops &b, FloatType type, Value low, Value high) {
+  return registerOf(b, narrow(b, type, low, high));
 }

@@ -1,4 +1,4 @@
-//===- Warpgroups.cpp - products of bf16 by four warps --------------------===//
+//===- Warpgroups.cpp - products of 16 bits by four warps -----------------===//
 #include "codegen/gpu/nests/Warpgroups.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -63,11 +63,13 @@ void transformer::simt::publishToWarpgroups(Loops &b) {
 
 void transformer::simt::beginProducts(Loops &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 
-Values transformer::simt::multiplyAsync(Loops &b, const WarpgroupOperand &x, Value ofX,
-                                        const WarpgroupOperand &y, Value ofY, ValueRange sums) {
+Values transformer::simt::multiplyAsync(Loops &b, FloatType type, const WarpgroupOperand &x,
+                                        Value ofX, const WarpgroupOperand &y, Value ofY,
+                                        ValueRange sums) {
+  std::string element = type.isF16() ? "f16" : "bf16";
   size_t count = sums.size(); // half of the columns
   std::string text = "{\n.reg .pred p;\nsetp.eq.u32 p, 0, 0;\nwgmma.mma_async.sync.aligned.m64n" +
-                     std::to_string(2 * count) + "k16.f32.bf16.bf16 {";
+                     std::to_string(2 * count) + "k16.f32." + element + "." + element + " {";
   for (size_t i = 0; i < count; ++i)
     text += (i ? ", $" : "$") + std::to_string(i);
   text += "}, $" + std::to_string(2 * count) + ", $" + std::to_string(2 * count + 1) +

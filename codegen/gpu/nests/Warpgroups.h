@@ -1,4 +1,4 @@
-//===- Warpgroups.h - products of bf16 by four warps ------------*- C++ -*-===//
+//===- Warpgroups.h - products of 16 bits by four warps ---------*- C++ -*-===//
 #ifndef CODEGEN_GPU_NESTS_WARPGROUPS_H
 #define CODEGEN_GPU_NESTS_WARPGROUPS_H
 
@@ -8,7 +8,7 @@ namespace mlir::transformer::simt {
 
 inline constexpr int64_t warpgroupSize = 128;
 
-/// Of a wgmma of bf16; its columns are a multiple of 8, at most 256.
+/// Of a wgmma of bf16 or f16; its columns are a multiple of 8, at most 256.
 inline constexpr int64_t wgmmaRows = 64, wgmmaDepth = 16;
 
 /// A matrix in shared memory as wgmma reads it: blocks of lines of 32, 64 or 128 bytes, along the
@@ -30,9 +30,9 @@ void publishToWarpgroups(Loops &b);
 /// Before the first product after a thread's sums were written by others.
 void beginProducts(Loops &b);
 /// Begins to add the products of `wgmmaRows` of x and all of y's rows, `wgmmaDepth` of each, to the
-/// sums; the descriptors tell where those start.
-Values multiplyAsync(Loops &b, const WarpgroupOperand &x, Value ofX, const WarpgroupOperand &y,
-                     Value ofY, ValueRange sums);
+/// sums; the descriptors tell where those start. Both are of `type`.
+Values multiplyAsync(Loops &b, FloatType type, const WarpgroupOperand &x, Value ofX,
+                     const WarpgroupOperand &y, Value ofY, ValueRange sums);
 /// What was begun since the last call is a group.
 void commitProducts(Loops &b);
 /// The sums when all groups but the last `pending` are in them. Before that nothing may read them.

@@ -103,3 +103,21 @@ func.func @step(%q: tensor<?x8xf32>, %cache: tensor<?x8x8xf32>, %cu: tensor<?xin
   %y, %c = call @layer(%q, %q, %cache, %cu, %table, %lengths, %out) : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8x8xf32>)
   return %y, %c : tensor<?x8xf32>, tensor<?x8x8xf32>
 }
+
+// What is rounded to TF32 stays float32: products round both factors, and what else reads it gets it rounded.
+// CHECK-LABEL: @tf32(
+// CHECK: linalg.generic {{.*}} ins(%[[X:.*]], %[[W:.*]] : tensor<?x33xf32>, tensor<5x33xf32>)
+// CHECK-NOT: transformer_gpu.round_tf32
+// CHECK-NOT: quantize
+// TARGET-LABEL: @tf32(
+// TARGET-SAME: %[[X:.*]]: tensor<?x33xf32>, %[[W:.*]]: tensor<5x33xf32>,
+// TARGET: linalg.generic {{.*}} ins(%[[X]] : tensor<?x33xf32>) outs(%{{.*}} : tensor<?x33xf32>)
+// TARGET: transformer_gpu.round_tf32
+// TARGET: linalg.generic {{.*}} ins(%[[X]], %[[W]] : tensor<?x33xf32>, tensor<5x33xf32>)
+// TARGET-COUNT-2: transformer_gpu.round_tf32
+func.func @tf32(%x: tensor<?x33xf32>, %w: tensor<5x33xf32>, %y: tensor<?x5xf32>) -> (tensor<?x5xf32>, tensor<?x33xf32>) {
+  %rx = transformer.quantize_rows tf32 %x : tensor<?x33xf32>
+  %rw = transformer.quantize_weight tf32 %w out_in : tensor<5x33xf32>
+  %r = linalg.matmul indexing_maps = [#xs, #out_in, #ys] ins(%rx, %rw : tensor<?x33xf32>, tensor<5x33xf32>) outs(%y : tensor<?x5xf32>) -> tensor<?x5xf32>
+  return %r, %rx : tensor<?x5xf32>, tensor<?x33xf32>
+}

@@ -54,6 +54,13 @@ TEST_F(LossLogTest, NumbersThatJsonLacksAreNull) {
   EXPECT_TRUE(std::isnan(again.losses().training.at(0).loss));
 }
 
+TEST_F(LossLogTest, AScaledStepHasItsScale) {
+  LossLog log(path, 0);
+  log.addStep(1, {2.5f, INFINITY, 7, 65536.0f}, 0.5);
+  EXPECT_EQ(bytesOf(path), R"({"step": 1, "loss": 2.5, "grad_norm": null, "learning_rate": 0.5, )"
+                           "\"loss_scale\": 65536}\n");
+}
+
 TEST_F(LossLogTest, WithoutAFileThereAreLosses) {
   LossLog log("", 0);
   addTwoSteps(log);
