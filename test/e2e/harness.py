@@ -110,10 +110,9 @@ def _kept(compiler: Path, source: Path, suffix: str, options: list[str]) -> Path
     folder = os.environ.get("TRANSFORMER_TEST_PROGRAMS")
     if not folder:
         return None
-    words = " ".join(options)
-    for default in ("--arch native", "--weights-dtype f32", "--activations-dtype f32"):
-        words = words.replace(default, "")
-    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {suffix} {words.split()}".encode())
+    named = re.split(r" (?=--)", " ".join(options))  # the same in another order or twice is the same program
+    words = sorted(set(named) - {"", "--arch native", "--weights-dtype f32", "--activations-dtype f32"})
+    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {suffix} {words}".encode())
     for file in sorted(source.rglob("*")) if source.is_dir() else [source]:
         if file.is_file():
             digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
