@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -95,15 +94,21 @@ def compile_program(compiler: Path, source: Path, program: Path, *options: str) 
     kept = _kept(compiler, source, program.suffix, [str(option) for option in options])
     if kept and kept.exists():
         program.unlink(missing_ok=True)
-        shutil.copy(kept, program)
+        _copy(kept, program)
         return
     done = execute([compiler, source, "-o", program, "--verify-each", *options], COMPILE_SECONDS)
     if done.code != 0 or not program.exists():
         raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
     if kept:
         part = Path(tempfile.mkdtemp(dir=kept.parent)) / kept.name
-        shutil.copy(program, part)
+        _copy(program, part)
         part.rename(kept)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Another process writes: what this one has open for writing a thread's child has open, too, until it executes
+    something else, and meanwhile nobody can run the copy."""
+    subprocess.run(["cp", source, target], check=True)
 
 
 def _kept(compiler: Path, source: Path, suffix: str, options: list[str]) -> Path | None:
