@@ -8,9 +8,9 @@ in_turn() {
   return $code
 }
 
-# gpu_checks HOW AMOUNT [OPTION...]: prints a line "PASS: what" or "FAIL: what" a check. HOW is together
-# or in_turn, AMOUNT few, usual or all; options are those of cuda_commands.py. TRANSFORMER_TEST_TARGET
-# says what is compiled.
+# gpu_checks HOW AMOUNT [OPTION...]: prints a line "PASS: what" or "FAIL: what" a check. HOW is in_turn, or
+# what else is to be done with lines of shell, those that take longest first; AMOUNT few, usual or all; options
+# are those of cuda_commands.py. TRANSFORMER_TEST_TARGET says what is compiled.
 gpu_checks() {
   local how=$1 amount=$2 commands=() target
   read -ra target <<<"$TRANSFORMER_TEST_TARGET"
@@ -29,11 +29,11 @@ gpu_checks() {
     "$how" "${commands[@]}"
     return
   fi
+  check_on_gpu golden/train.py gpt2-lm
   check_on_gpu golden/check.py "${target[@]}"
   check_on_gpu e2e/gpu_products.py
   check_on_gpu e2e/gpu_attention.py
   check_on_gpu e2e/invariance.py
-  check_on_gpu golden/train.py gpt2-lm
   check_on_gpu e2e/parts.py
   check_on_gpu golden/adapters.py
   check_on_gpu e2e/generate_from_features.py whisper-lm

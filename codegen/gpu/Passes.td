@@ -107,6 +107,16 @@ def MapThreads : Pass<"transformer-gpu-map-threads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def MergeKernels : Pass<"transformer-gpu-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "Equal kernels once";
+  let description = [{
+    Of kernels of a `gpu.module` that differ in their names alone the first stays, and every
+    `gpu.launch_func` of another launches it: an entry point's layers do with other rows what
+    another's do, and so do layers of one kind, an optimizer's parameters, their gradients. Runs on
+    `gpu.func` and again on NVVM, where sizes that no instruction reads are gone from the types.
+  }];
+}
+
 def LowerLaunches : Pass<"transformer-gpu-lower-launches", "::mlir::ModuleOp"> {
   let summary = "Launches to calls of the runtime's tr_launch";
   let description = [{

@@ -36,6 +36,7 @@ void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch)
   addCleanUp(manager);
   manager.addPass(createGpuLaunchSinkIndexComputationsPass()); // constants are no parameters
   manager.addPass(createGpuKernelOutliningPass());
+  manager.addPass(createMergeKernels());
   manager.addPass(createAttachGpuTarget());
   addCleanUp(manager);
 }
@@ -53,6 +54,7 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   module.addPass(createAlignSharedMemory());
   module.addPass(createTensorMapParameters());
   addBlockCleanUp(module);
+  manager.addPass(createMergeKernels());
 }
 
 void mlir::transformer::buildPtxPipeline(OpPassManager &manager) {

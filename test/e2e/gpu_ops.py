@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from harness import COMPILE_SECONDS, GOLDEN, Report, execute
+from harness import COMPILE_SECONDS, GOLDEN, Report, compile_program, execute
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gradients"))
 from op_cases import CASES, SHORT, case_of  # noqa: E402
@@ -51,7 +51,11 @@ def check_model(compiler: Path, scratch: Path, program: tuple[int, str, tuple[st
     number, case, options = program
     written, ops = scratch / f"{number}.ptx", set()
     source = (EXAMPLES if case.endswith(".mlir") else GOLDEN) / case
-    for emit in ("ptx", "dialect", "fused"):
+    try:
+        compile_program(compiler, source, written, "--target", "cuda", "--arch", "sm_90a", "--emit", "ptx", *options)
+    except RuntimeError as error:
+        return str(error), set()
+    for emit in ("dialect", "fused"):
         done = execute([compiler, source, "--target", "cuda", "--emit", emit, "-o", written, *options], COMPILE_SECONDS)
         if done.code != 0:
             return done.complaint(), set()

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -95,25 +94,30 @@ def compile_program(compiler: Path, source: Path, program: Path, *options: str) 
     kept = _kept(compiler, source, program.suffix, [str(option) for option in options])
     if kept and kept.exists():
         program.unlink(missing_ok=True)
-        shutil.copy(kept, program)
+        _copy(kept, program)
         return
     done = execute([compiler, source, "-o", program, "--verify-each", *options], COMPILE_SECONDS)
     if done.code != 0 or not program.exists():
         raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
     if kept:
         part = Path(tempfile.mkdtemp(dir=kept.parent)) / kept.name
-        shutil.copy(program, part)
+        _copy(program, part)
         part.rename(kept)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Another process writes: what this one has open for writing a thread's child has open, too, until it executes
+    something else, and meanwhile nobody can run the copy."""
+    subprocess.run(["cp", source, target], check=True)
 
 
 def _kept(compiler: Path, source: Path, suffix: str, options: list[str]) -> Path | None:
     folder = os.environ.get("TRANSFORMER_TEST_PROGRAMS")
     if not folder:
         return None
-    words = " ".join(options)
-    for default in ("--arch native", "--weights-dtype f32", "--activations-dtype f32"):
-        words = words.replace(default, "")
-    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {suffix} {words.split()}".encode())
+    named = re.split(r" (?=--)", " ".join(options))  # the same in another order or twice is the same program
+    words = sorted(set(named) - {"", "--arch native", "--weights-dtype f32", "--activations-dtype f32"})
+    digest = hashlib.sha256(f"{compiler} {compiler.stat().st_mtime_ns} {suffix} {words}".encode())
     for file in sorted(source.rglob("*")) if source.is_dir() else [source]:
         if file.is_file():
             digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
