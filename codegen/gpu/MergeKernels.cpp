@@ -29,9 +29,9 @@ SmallVector<NamedAttribute> attributesOf(FunctionOpInterface kernel) {
 unsigned hashOf(FunctionOpInterface kernel) {
   llvm::hash_code hash = hash_value(kernel.getFunctionType());
   kernel.getFunctionBody().walk([&](Operation *op) {
-    hash = llvm::hash_combine(
-        hash, OperationEquivalence::computeHash(op, OperationEquivalence::ignoreHashValue,
-                                                OperationEquivalence::ignoreHashValue, noLocations));
+    hash = llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                        op, OperationEquivalence::ignoreHashValue,
+                                        OperationEquivalence::ignoreHashValue, noLocations));
   });
   return static_cast<unsigned>(hash);
 }
