@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/gpu/NarrowCaches.h"
+#include "codegen/gpu/NarrowProducts.h"
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/gpu/nests/Kernels.h"
@@ -27,132 +28,6 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-/// Scalar arithmetic in the body of a linalg op.
-struct Scalars : ImplicitLocOpBuilder {
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
-
-  Value real(double v) { return arith::ConstantOp::create(*this, getF32FloatAttr(v)); }
-  Value word(int64_t v) { return arith::ConstantIntOp::create(*this, v, 32); }
-  Value index(int64_t v) { return arith::ConstantIndexOp::create(*this, v); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(*this, x, y); }
-  Value abs(Value x) { return math::AbsFOp::create(*this, x); }
-  Value bits(Value x) { return arith::BitcastOp::create(*this, getI32Type(), x); }
-  Value ofBits(Value x) { return arith::BitcastOp::create(*this, getF32Type(), x); }
-  Value isNaN(Value x) { return arith::CmpFOp::create(*this, arith::CmpFPredicate::UNO, x, x); }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(*this, condition, x, y);
-  }
-
-  /// To nearest, ties to even; a NaN stays one.
-  Value toHalf(FloatType type, Value x) {
-    if (type.isF16())
-      return arith::TruncFOp::create(*this, type, x);
-    Value whole = bits(x), high = arith::ShRUIOp::create(*this, whole, word(16));
-    Value odd = arith::AndIOp::create(*this, high, word(1));
-    Value rounded = arith::AddIOp::create(*this, whole, word(0x7fff));
-    rounded = arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, rounded, odd), word(16));
-    rounded = select(isNaN(x), word(0x7fc0), rounded);
-    Value half = arith::TruncIOp::create(*this, getI16Type(), rounded);
-    return arith::BitcastOp::create(*this, type, half);
-  }
-  Value fromHalf(Value x) {
-    if (!x.getType().isBF16())
-      return widen(x);
-    Value half = arith::BitcastOp::create(*this, getI16Type(), x);
-    Value whole = arith::ExtUIOp::create(*this, getI32Type(), half);
-    return ofBits(arith::ShLIOp::create(*this, whole, word(16)));
-  }
-  /// The same number; what reads it may take it as bf16, or f16.
-  Value widen(Value x) {
-    return kernel::isHalf(x.getType()) ? arith::ExtFOp::create(*this, getF32Type(), x).getResult()
-                                       : x;
-  }
-  /// To TF32; a NaN stays one. Nobody but a GPU knows the op.
-  Value toTf32(Value x, bool isGpu) {
-    if (isGpu)
-      return simt::RoundTf32Op::create(*this, x);
-    Value up = arith::AddIOp::create(*this, bits(x), word(0x1000));
-    return select(isNaN(x), x, ofBits(arith::AndIOp::create(*this, up, word(~0x1fff))));
-  }
-  /// Ties to even, into [least, most]; a NaN is 0.
-  Value roundInto(Value x, double least, double most) {
-    Value rounded = math::RoundEvenOp::create(*this, x);
-    rounded = arith::MaximumFOp::create(*this, rounded, real(least));
-    rounded = arith::MinimumFOp::create(*this, rounded, real(most));
-    return select(isNaN(x), real(0), rounded);
-  }
-  /// Not a number where x is infinite or none, else 0.
-  Value poison(Value x) { return mul(x, real(0)); }
-};
-
-using Body = function_ref<Value(Scalars &b, ValueRange inputs)>;
-
-/// One elementwise op over `shape`.
-Value elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, ValueRange sizes, Type element,
-                  ValueRange inputs, ArrayRef<AffineMap> inputMaps, Body body) {
-  Value out = tensor::EmptyOp::create(b, shape, element, sizes);
-  SmallVector<AffineMap> maps(inputMaps);
-  maps.push_back(b.getMultiDimIdentityMap(shape.size()));
-  SmallVector<utils::IteratorType> loops(shape.size(), utils::IteratorType::parallel);
-  return linalg::GenericOp::create(b, out.getType(), inputs, out, maps, loops,
-                                   [&](OpBuilder &inner, Location loc, ValueRange values) {
-                                     Scalars scalars(loc, inner);
-                                     Value y = body(scalars, values.drop_back());
-                                     linalg::YieldOp::create(scalars, y);
-                                   })
-      .getResult(0);
-}
-
-/// The largest number from `from` up to `end`, at least 0, of what `at` gives.
-Value largest(Scalars &b, Value from, Value end, function_ref<Value(Scalars &, Value)> at) {
-  auto loop = scf::ForOp::create(b, from, end, b.index(1), b.real(0));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value more = at(b, loop.getInductionVar());
-  scf::YieldOp::create(b,
-                       arith::MaximumFOp::create(b, loop.getRegionIterArgs()[0], more).getResult());
-  return loop.getResult(0);
-}
-
-/// What a product multiplies: `number` of what it reads.
-struct Factor {
-  SmallVector<Value> operands;
-  SmallVector<AffineMap> maps;
-  std::function<Value(Scalars &b, ValueRange inputs)> number;
-};
-
-/// An operand of `product` as it is, in f32 or 16 bits.
-Factor operandOf(linalg::MatmulOp product, unsigned i) {
-  return {{product.getInputs()[i]},
-          {product.getMatchingIndexingMap(product.getDpsInputOperand(i))},
-          [](Scalars &b, ValueRange inputs) { return b.widen(inputs[0]); }};
-}
-
-void replaceProduct(linalg::MatmulOp product, const Factor &left, const Factor &right) {
-  ImplicitLocOpBuilder b(product.getLoc(), product);
-  SmallVector<Value> operands(left.operands);
-  SmallVector<AffineMap> maps(left.maps);
-  llvm::append_range(operands, right.operands);
-  llvm::append_range(maps, right.maps);
-  maps.push_back(product.getMatchingIndexingMap(product.getDpsInitOperand(0)));
-  using enum utils::IteratorType;
-  Value out = product.getOutputs()[0];
-  auto sum = linalg::GenericOp::create(
-      b, out.getType(), operands, out, maps, ArrayRef{parallel, parallel, reduction},
-      [&](OpBuilder &inner, Location loc, ValueRange values) {
-        Scalars scalars(loc, inner);
-        ValueRange inputs = values.drop_back();
-        size_t ofLeft = left.operands.size();
-        Value x = left.number(scalars, inputs.take_front(ofLeft));
-        Value term = scalars.mul(x, right.number(scalars, inputs.drop_front(ofLeft)));
-        Value next = arith::AddFOp::create(scalars, values.back(), term);
-        linalg::YieldOp::create(scalars, next);
-      });
-  product.replaceAllUsesWith(sum.getResults());
-  product.erase();
-}
 
 /// A weight that is rounded, as it is stored.
 class NarrowWeight {

@@ -117,17 +117,23 @@ private:
     return success();
   }
 
-  /// Buffers of a loop's turn, of a size that all turns have, are the loop's.
+  /// Buffers of a loop's turn, of a size that all turns have, are the loop's; those of a task's
+  /// branch the task's.
   void takeOutOfLoops() {
     SmallVector<memref::AllocOp> allocs;
     function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
-    for (memref::AllocOp alloc : allocs)
-      while (auto loop = dyn_cast<scf::ForOp>(alloc->getParentOp())) {
-        if (!llvm::all_of(alloc.getOperands(),
-                          [&](Value size) { return loop.isDefinedOutsideOfLoop(size); }))
+    for (memref::AllocOp alloc : allocs) {
+      bool isOfTask = alloc->getParentOfType<scf::ForallOp>() && alloc.getType().hasStaticShape();
+      while (Operation *around = alloc->getParentOp()) {
+        auto loop = dyn_cast<scf::ForOp>(around);
+        bool isOfAllTurns = loop && llvm::all_of(alloc.getOperands(), [&](Value size) {
+                              return loop.isDefinedOutsideOfLoop(size);
+                            });
+        if (!isOfAllTurns && !(isOfTask && isa<scf::IfOp>(around)))
           break;
-        alloc->moveBefore(loop);
+        alloc->moveBefore(around);
       }
+    }
   }
 
   /// What a task keeps for itself is its thread's.

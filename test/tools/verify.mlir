@@ -18,7 +18,7 @@
 // ENTRIES-NEXT: words: largest error 0.00e+00, largest value
 // ENTRIES-NEXT: @forward
 // ENTRIES-NEXT: last_hidden_state: largest error {{.*}}e-0{{[789]}}, largest value
-// FORMAT: error: --weights-dtype f7: expected f32, bf16, int8 or int4
+// FORMAT: error: --weights-dtype f7: expected f32, bf16, f16, int8 or int4
 // DIFFER: first difference: block.0: transformer.linear: largest error
 // DIFFER-NEXT: transformer.linear
 // ERROR: error: {{.*}}.none

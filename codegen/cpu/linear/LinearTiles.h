@@ -46,6 +46,12 @@ RewritePatternSet tilePatterns(MLIRContext *context);
 /// Applies patterns where control flow is regions.
 LogicalResult rewriteTiles(func::FuncOp function, const FrozenRewritePatternSet &patterns);
 
+/// Activations and their gradients are long code: one row and panel of a tile after the other,
+/// from sums that are in memory then, instead of a copy for each. Rows of the result that are
+/// a power of two apart are in the same few lines of the first-level cache: the sums are
+/// elsewhere, side by side.
+LogicalResult loopOverActivations(func::FuncOp function, const FrozenRewritePatternSet &patterns);
+
 } // namespace mlir::transformer
 
 #endif // CODEGEN_CPU_LINEAR_LINEARTILES_H

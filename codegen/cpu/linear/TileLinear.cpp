@@ -77,7 +77,7 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
       return signalPassFailure();
     separateFewRows(function);
     if (failed(blockK(function)) || failed(tileRegisters(function)) ||
-        failed(tileRemainders(function)) || failed(loopOverActivations(function)))
+        failed(tileRemainders(function)) || failed(loopOverActivations(function, patterns)))
       signalPassFailure();
   }
 
@@ -344,61 +344,6 @@ private:
       if (failed(fuseTile(rewriter, left, sizes(rewriter, {1, 1}), order, /*parallel=*/false)))
         return failure();
     return success();
-  }
-
-  /// Activations and their gradients are long code: one row and panel of a tile after the other,
-  /// from sums that are in memory then, instead of a copy for each. Rows of the result that are
-  /// a power of two apart are in the same few lines of the first-level cache: the sums are
-  /// elsewhere, side by side.
-  LogicalResult loopOverActivations(func::FuncOp function) {
-    IRRewriter rewriter(function.getContext());
-    for (linalg::GenericOp epilogue : epilogues(function)) {
-      if (llvm::none_of(*epilogue.getBody(),
-                        [](Operation &op) { return isa<ActivationOp, ActivationGradientOp>(op); }))
-        continue;
-      epilogue = readSums(rewriter, epilogue);
-      scf::SCFTilingOptions options;
-      options.setTileSizes(sizes(rewriter, {1, 1, 0}));
-      rewriter.setInsertionPoint(epilogue);
-      auto tiled =
-          scf::tileUsingSCF(rewriter, cast<TilingInterface>(epilogue.getOperation()), options);
-      if (failed(tiled))
-        return epilogue.emitOpError("could not be tiled");
-      rewriter.replaceOp(epilogue, tiled->replacements);
-    }
-    return rewriteTiles(function, patterns);
-  }
-
-  /// The epilogue with the tile's sums as an input, in a tensor of their own, where they begin as
-  /// zeros; where they go on from sums of blocks of k before, these are in the result.
-  static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilogue) {
-    linalg::GenericOp contraction = contractionOf(epilogue);
-    auto fill = contraction.getOutputs()[0].getDefiningOp<linalg::FillOp>();
-    if (!fill)
-      return epilogue;
-    Value result = fill.getOutputs()[0];
-    auto type = cast<RankedTensorType>(result.getType());
-    rewriter.setInsertionPoint(fill);
-    Value sums = tensor::EmptyOp::create(rewriter, fill.getLoc(),
-                                         tensor::getMixedSizes(rewriter, fill.getLoc(), result),
-                                         type.getElementType());
-    rewriter.modifyOpInPlace(fill, [&] { fill.getOutputsMutable().assign(sums); });
-    SmallVector<Value> inputs(epilogue.getInputs());
-    SmallVector<AffineMap> maps = epilogue.getIndexingMapsArray();
-    maps.insert(maps.end() - 1, maps.back());
-    inputs.push_back(contraction.getResult(0));
-    rewriter.setInsertionPoint(epilogue);
-    auto reading = linalg::GenericOp::create(
-        rewriter, epilogue.getLoc(), type, inputs, result, maps, epilogue.getIteratorTypesArray(),
-        [&](OpBuilder &b, Location, ValueRange arguments) {
-          IRMapping map;
-          map.map(epilogue.getBody()->getArguments(), arguments.drop_back());
-          for (Operation &op : *epilogue.getBody())
-            b.clone(op, map);
-        });
-    reading->setDiscardableAttrs(epilogue->getDiscardableAttrDictionary());
-    rewriter.replaceOp(epilogue, reading);
-    return reading;
   }
 
   /// What register tiles are made of: epilogues, and contractions without one.

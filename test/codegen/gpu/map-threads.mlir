@@ -1,13 +1,17 @@
 // RUN: transformer-opt %s --transformer-gpu-map-threads=threads=32 --allow-unregistered-dialect | FileCheck %s
 // RUN: transformer-opt %s --transformer-gpu-map-threads --gpu-kernel-outlining --allow-unregistered-dialect | FileCheck %s --check-prefix=OUTLINED
 
-// A thread for each place, blocks of 32, at least one block; the last dimension runs fastest.
+// A thread for each place, blocks of 32, at least one block; the last dimension runs fastest. Profiles
+// are told how many numbers are written.
 // CHECK-LABEL: @fill(
+// CHECK: %[[ONE:.*]] = arith.muli
+// CHECK: %[[NUMBERS:.*]] = arith.muli %[[ONE]], %c4
 // CHECK: %[[ROWS:.*]] = arith.muli
 // CHECK: %[[ALL:.*]] = arith.muli %[[ROWS]], %c4
 // CHECK: %[[N:.*]] = arith.ceildivui %[[ALL]], %c32
 // CHECK: %[[B:.*]] = arith.maxui %[[N]],
-// CHECK: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[B]], {{.*}}) threads({{.*}}) module(@kernels) function(@fill_0)
+// CHECK-NEXT: transformer_kernel.work "copy" "numbers={}"(%[[NUMBERS]]) {bytes = array<i64: 4>
+// CHECK-NEXT: gpu.launch blocks(%{{.*}}) in (%{{.*}} = %[[B]], {{.*}}) threads({{.*}}) module(@kernels) function(@fill_0)
 // CHECK: arith.cmpi ult, %[[T:.*]], %[[ALL]]
 // CHECK: scf.if
 // CHECK-DAG: %[[J:.*]] = arith.remui %[[T]], %c4

@@ -1,0 +1,62 @@
+//===- LoopOverActivations.cpp - long epilogues as loops ------------------===//
+#include "codegen/cpu/linear/LinearTiles.h"
+#include "dialect/GradientOps.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+/// The epilogue with the tile's sums as an input, in a tensor of their own, where they begin as
+/// zeros; where they go on from sums of blocks of k before, these are in the result.
+static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilogue) {
+  auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+  auto fill = contraction.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  if (!fill)
+    return epilogue;
+  Value result = fill.getOutputs()[0];
+  auto type = cast<RankedTensorType>(result.getType());
+  rewriter.setInsertionPoint(fill);
+  Value sums = tensor::EmptyOp::create(rewriter, fill.getLoc(),
+                                       tensor::getMixedSizes(rewriter, fill.getLoc(), result),
+                                       type.getElementType());
+  rewriter.modifyOpInPlace(fill, [&] { fill.getOutputsMutable().assign(sums); });
+  SmallVector<Value> inputs(epilogue.getInputs());
+  SmallVector<AffineMap> maps = epilogue.getIndexingMapsArray();
+  maps.insert(maps.end() - 1, maps.back());
+  inputs.push_back(contraction.getResult(0));
+  rewriter.setInsertionPoint(epilogue);
+  auto reading = linalg::GenericOp::create(
+      rewriter, epilogue.getLoc(), type, inputs, result, maps, epilogue.getIteratorTypesArray(),
+      [&](OpBuilder &b, Location, ValueRange arguments) {
+        IRMapping map;
+        map.map(epilogue.getBody()->getArguments(), arguments.drop_back());
+        for (Operation &op : *epilogue.getBody())
+          b.clone(op, map);
+      });
+  reading->setDiscardableAttrs(epilogue->getDiscardableAttrDictionary());
+  rewriter.replaceOp(epilogue, reading);
+  return reading;
+}
+
+LogicalResult mlir::transformer::loopOverActivations(func::FuncOp function,
+                                                     const FrozenRewritePatternSet &patterns) {
+  IRRewriter rewriter(function.getContext());
+  for (linalg::GenericOp epilogue : epilogues(function)) {
+    if (llvm::none_of(*epilogue.getBody(),
+                      [](Operation &op) { return isa<ActivationOp, ActivationGradientOp>(op); }))
+      continue;
+    epilogue = readSums(rewriter, epilogue);
+    scf::SCFTilingOptions options;
+    OpFoldResult one = rewriter.getIndexAttr(1), all = rewriter.getIndexAttr(0);
+    options.setTileSizes({one, one, all});
+    rewriter.setInsertionPoint(epilogue);
+    auto tiled =
+        scf::tileUsingSCF(rewriter, cast<TilingInterface>(epilogue.getOperation()), options);
+    if (failed(tiled))
+      return epilogue.emitOpError("could not be tiled");
+    rewriter.replaceOp(epilogue, tiled->replacements);
+  }
+  return rewriteTiles(function, patterns);
+}

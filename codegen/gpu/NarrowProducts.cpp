@@ -1,0 +1,65 @@
+//===- NarrowProducts.cpp - products of numbers that are computed ---------===//
+#include "codegen/gpu/NarrowProducts.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+Value mlir::transformer::elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape,
+                                     ValueRange sizes, Type element, ValueRange inputs,
+                                     ArrayRef<AffineMap> inputMaps, Body body) {
+  Value out = tensor::EmptyOp::create(b, shape, element, sizes);
+  SmallVector<AffineMap> maps(inputMaps);
+  maps.push_back(b.getMultiDimIdentityMap(shape.size()));
+  SmallVector<utils::IteratorType> loops(shape.size(), utils::IteratorType::parallel);
+  return linalg::GenericOp::create(b, out.getType(), inputs, out, maps, loops,
+                                   [&](OpBuilder &inner, Location loc, ValueRange values) {
+                                     Scalars scalars(loc, inner);
+                                     Value y = body(scalars, values.drop_back());
+                                     linalg::YieldOp::create(scalars, y);
+                                   })
+      .getResult(0);
+}
+
+Value mlir::transformer::largest(Scalars &b, Value from, Value end,
+                                 function_ref<Value(Scalars &, Value)> at) {
+  auto loop = scf::ForOp::create(b, from, end, b.index(1), b.real(0));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value more = at(b, loop.getInductionVar());
+  scf::YieldOp::create(b,
+                       arith::MaximumFOp::create(b, loop.getRegionIterArgs()[0], more).getResult());
+  return loop.getResult(0);
+}
+
+Factor mlir::transformer::operandOf(linalg::MatmulOp product, unsigned i) {
+  return {{product.getInputs()[i]},
+          {product.getMatchingIndexingMap(product.getDpsInputOperand(i))},
+          [](Scalars &b, ValueRange inputs) { return b.widen(inputs[0]); }};
+}
+
+void mlir::transformer::replaceProduct(linalg::MatmulOp product, const Factor &left,
+                                       const Factor &right) {
+  ImplicitLocOpBuilder b(product.getLoc(), product);
+  SmallVector<Value> operands(left.operands);
+  SmallVector<AffineMap> maps(left.maps);
+  llvm::append_range(operands, right.operands);
+  llvm::append_range(maps, right.maps);
+  maps.push_back(product.getMatchingIndexingMap(product.getDpsInitOperand(0)));
+  using enum utils::IteratorType;
+  Value out = product.getOutputs()[0];
+  auto sum = linalg::GenericOp::create(
+      b, out.getType(), operands, out, maps, ArrayRef{parallel, parallel, reduction},
+      [&](OpBuilder &inner, Location loc, ValueRange values) {
+        Scalars scalars(loc, inner);
+        ValueRange inputs = values.drop_back();
+        size_t ofLeft = left.operands.size();
+        Value x = left.number(scalars, inputs.take_front(ofLeft));
+        Value term = scalars.mul(x, right.number(scalars, inputs.drop_front(ofLeft)));
+        Value next = arith::AddFOp::create(scalars, values.back(), term);
+        linalg::YieldOp::create(scalars, next);
+      });
+  product.replaceAllUsesWith(sum.getResults());
+  product.erase();
+}

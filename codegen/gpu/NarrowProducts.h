@@ -1,0 +1,97 @@
+//===- NarrowProducts.h - products of numbers that are computed -*- C++ -*-===//
+#ifndef CODEGEN_GPU_NARROWPRODUCTS_H
+#define CODEGEN_GPU_NARROWPRODUCTS_H
+
+#include "codegen/gpu/dialect/GpuDialect.h"
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+
+/// Scalar arithmetic in the body of a linalg op.
+struct Scalars : ImplicitLocOpBuilder {
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  Value real(double v) { return arith::ConstantOp::create(*this, getF32FloatAttr(v)); }
+  Value word(int64_t v) { return arith::ConstantIntOp::create(*this, v, 32); }
+  Value index(int64_t v) { return arith::ConstantIndexOp::create(*this, v); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(*this, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(*this, x, y); }
+  Value abs(Value x) { return math::AbsFOp::create(*this, x); }
+  Value bits(Value x) { return arith::BitcastOp::create(*this, getI32Type(), x); }
+  Value ofBits(Value x) { return arith::BitcastOp::create(*this, getF32Type(), x); }
+  Value isNaN(Value x) { return arith::CmpFOp::create(*this, arith::CmpFPredicate::UNO, x, x); }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(*this, condition, x, y);
+  }
+
+  /// To nearest, ties to even; a NaN stays one.
+  Value toHalf(FloatType type, Value x) {
+    if (type.isF16())
+      return arith::TruncFOp::create(*this, type, x);
+    Value whole = bits(x), high = arith::ShRUIOp::create(*this, whole, word(16));
+    Value odd = arith::AndIOp::create(*this, high, word(1));
+    Value rounded = arith::AddIOp::create(*this, whole, word(0x7fff));
+    rounded = arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, rounded, odd), word(16));
+    rounded = select(isNaN(x), word(0x7fc0), rounded);
+    Value half = arith::TruncIOp::create(*this, getI16Type(), rounded);
+    return arith::BitcastOp::create(*this, type, half);
+  }
+  Value fromHalf(Value x) {
+    if (!x.getType().isBF16())
+      return widen(x);
+    Value half = arith::BitcastOp::create(*this, getI16Type(), x);
+    Value whole = arith::ExtUIOp::create(*this, getI32Type(), half);
+    return ofBits(arith::ShLIOp::create(*this, whole, word(16)));
+  }
+  /// The same number; what reads it may take it as bf16, or f16.
+  Value widen(Value x) {
+    return kernel::isHalf(x.getType()) ? arith::ExtFOp::create(*this, getF32Type(), x).getResult()
+                                       : x;
+  }
+  /// To TF32; a NaN stays one. Nobody but a GPU knows the op.
+  Value toTf32(Value x, bool isGpu) {
+    if (isGpu)
+      return simt::RoundTf32Op::create(*this, x);
+    Value up = arith::AddIOp::create(*this, bits(x), word(0x1000));
+    return select(isNaN(x), x, ofBits(arith::AndIOp::create(*this, up, word(~0x1fff))));
+  }
+  /// Ties to even, into [least, most]; a NaN is 0.
+  Value roundInto(Value x, double least, double most) {
+    Value rounded = math::RoundEvenOp::create(*this, x);
+    rounded = arith::MaximumFOp::create(*this, rounded, real(least));
+    rounded = arith::MinimumFOp::create(*this, rounded, real(most));
+    return select(isNaN(x), real(0), rounded);
+  }
+  /// Not a number where x is infinite or none, else 0.
+  Value poison(Value x) { return mul(x, real(0)); }
+};
+
+using Body = function_ref<Value(Scalars &b, ValueRange inputs)>;
+
+/// One elementwise op over `shape`.
+Value elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, ValueRange sizes, Type element,
+                  ValueRange inputs, ArrayRef<AffineMap> inputMaps, Body body);
+
+/// The largest number from `from` up to `end`, at least 0, of what `at` gives.
+Value largest(Scalars &b, Value from, Value end, function_ref<Value(Scalars &, Value)> at);
+
+/// What a product multiplies: `number` of what it reads.
+struct Factor {
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  std::function<Value(Scalars &b, ValueRange inputs)> number;
+};
+
+/// An operand of `product` as it is, in f32 or 16 bits.
+Factor operandOf(linalg::MatmulOp product, unsigned i);
+
+/// The sum of terms of both, in place of `product`.
+void replaceProduct(linalg::MatmulOp product, const Factor &left, const Factor &right);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_GPU_NARROWPRODUCTS_H
