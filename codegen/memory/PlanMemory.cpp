@@ -117,22 +117,20 @@ private:
     return success();
   }
 
-  /// Buffers of a loop's turn, of a size that all turns have, are the loop's; those of a task's
-  /// branch the task's.
+  /// Buffers of a loop's turn, of a size that all turns have, are the loop's; those of a branch
+  /// belong to what is around it.
   void takeOutOfLoops() {
     SmallVector<memref::AllocOp> allocs;
     function.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     for (memref::AllocOp alloc : allocs) {
-      bool isOfTask = alloc->getParentOfType<scf::ForallOp>() && alloc.getType().hasStaticShape();
-      while (Operation *around = alloc->getParentOp()) {
-        auto loop = dyn_cast<scf::ForOp>(around);
-        bool isOfAllTurns = loop && llvm::all_of(alloc.getOperands(), [&](Value size) {
-                              return loop.isDefinedOutsideOfLoop(size);
-                            });
-        if (!isOfAllTurns && !(isOfTask && isa<scf::IfOp>(around)))
-          break;
-        alloc->moveBefore(around);
-      }
+      auto isSizedOutside = [&](Operation *around) {
+        return llvm::none_of(alloc.getOperands(), [&](Value size) {
+          return around->isAncestor(size.getParentBlock()->getParentOp());
+        });
+      };
+      while (isa<scf::ForOp, scf::IfOp>(alloc->getParentOp()) &&
+             isSizedOutside(alloc->getParentOp()))
+        alloc->moveBefore(alloc->getParentOp());
     }
   }
 

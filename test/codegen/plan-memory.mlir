@@ -58,6 +58,27 @@ func.func @disjoint(%x: memref<5xf32>, %y: memref<5xf32>) {
   return
 }
 
+// What a branch of a loop's turn keeps is the loop's.
+// CHECK-LABEL: func.func @in_a_branch(
+// CHECK: memref.view %{{.*}}[%c0][] : memref<?xi8> to memref<5xf32>
+// CHECK: scf.for
+// CHECK-LABEL: @in_a_branch.arena_bytes(
+// CHECK: return %c64
+func.func @in_a_branch(%x: memref<5xf32>, %y: memref<5xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %few = arith.cmpi ult, %i, %c3 : index
+    scf.if %few {
+      %a = memref.alloc() : memref<5xf32>
+      memref.copy %x, %a : memref<5xf32> to memref<5xf32>
+      memref.copy %a, %y : memref<5xf32> to memref<5xf32>
+    }
+  }
+  return
+}
+
 // A use through a view, in a loop, counts.
 // CHECK-LABEL: func.func @used_in_a_loop(
 // CHECK: memref.view %{{.*}}[%c0][]

@@ -54,7 +54,7 @@ def check(tools: Tools, scratch: Path, arch: str, differences: bool, write: Call
         is_gpu = tools.verify == "transformer-verify-threads"
         rounded = "transformer.linear|transformer.attention" if is_gpu else "transformer.linear"
         if (is_gpu or arch == "native" and quantize.multiplies_bfloat16()) and re.search(rounded, long.loss().text):
-            of_float16 = is_gpu and "transformer.attention" in long.loss().text
+            of_float16 = tools.options and "transformer.attention" in long.loss().text  # its loops on a CPU have none
             for rounding in quantize.HALF_ROWS if of_float16 else (quantize.BF16_ROWS,):
                 compare_compiled(tools, long.loss(), folder, arch, kinds[0], weights_are_inputs=True, rounding=rounding)
     except RuntimeError as error:
