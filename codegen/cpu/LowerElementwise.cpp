@@ -67,6 +67,10 @@ struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<Lowe
     SmallVector<memref::CopyOp> copies;
     function.walk([&](memref::CopyOp op) { copies.push_back(op); });
     for (memref::CopyOp copy : copies) {
+      if (copy.getSource() == copy.getTarget()) { // a tile that was written where it belongs
+        rewriter.eraseOp(copy);
+        continue;
+      }
       rewriter.setInsertionPoint(copy);
       rewriter.replaceOpWithNewOp<linalg::CopyOp>(copy, copy.getSource(), copy.getTarget());
     }

@@ -151,10 +151,19 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::func::FuncOp">
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
     loop-carried value of its own, and a loop over single k is unrolled.
     Permuted transfers become plain ones, `dot_bytes` and `dot_bfloat16` the target's
-    instructions.
+    instructions, `multiply_matrices` a loop over matrix registers.
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect",
                            "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerMatrices : Pass<"transformer-cpu-lower-matrices"> {
+  let summary = "Matrix registers to instructions";
+  let description = [{
+    Replaces the ops on matrix registers (`load_matrix`, `add_matrix_product` and so on) by LLVM's
+    intrinsics of x86's AMX, in the order in which they stand.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::FuncOp"> {

@@ -65,6 +65,7 @@ void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   functions.addPass(arith::createArithExpandOpsPass());
   functions.addPass(createLowerAffinePass());
   functions.addPass(createSCFToControlFlowPass());
+  functions.addPass(createLowerMatrices());
   functions.addPass(memref::createExpandStridedMetadataPass());
   functions.addPass(createLowerAffinePass());
   functions.addPass(createConvertVectorToLLVMPass());

@@ -83,7 +83,7 @@ void setAArch64(Facts &facts, const llvm::Triple &host) {
   facts.vectorRegisters = 32;
 }
 
-llvm::Error setX86(Facts &facts, const llvm::Triple &host, StringRef arch) {
+llvm::Error setX86(Facts &facts, const llvm::Triple &host, StringRef arch, bool amx) {
   facts.triple = host.isX86_64() ? host.str() : "x86_64-unknown-linux-gnu";
   llvm::StringMap<bool> features;
   if (arch == "native") {
@@ -102,6 +102,10 @@ llvm::Error setX86(Facts &facts, const llvm::Triple &host, StringRef arch) {
       llvm::X86::updateImpliedFeatures(feature, true, features);
     }
   }
+  if (!amx)
+    for (auto &feature : features)
+      if (feature.getKey().starts_with("amx-"))
+        feature.second = false;
   setFeatures(facts, features);
   return llvm::Error::success();
 }
@@ -131,16 +135,19 @@ llvm::Expected<cpu::TargetAttr> mlir::transformer::cpuTarget(MLIRContext *contex
   StringRef arch = words.front();
   Facts facts;
   bool native = arch == "native";
+  bool amx = true;
   std::optional<bool> winograd;
   for (StringRef word : llvm::drop_begin(words)) {
     if (word == "native")
       native = true;
     else if (word == "winograd" || word == "no-winograd")
       winograd = word == "winograd";
+    else if (word == "no-amx")
+      amx = false;
     else
       return llvm::createStringError("--arch " + name +
-                                     ": expected native, winograd or no-winograd behind " + arch +
-                                     "/, found " + word);
+                                     ": expected native, winograd, no-winograd or no-amx behind " +
+                                     arch + "/, found " + word);
   }
   if (native)
     readCaches(facts);
@@ -150,7 +157,7 @@ llvm::Expected<cpu::TargetAttr> mlir::transformer::cpuTarget(MLIRContext *contex
     setAArch64(facts, host);
     facts.winogradVectors = winograd.value_or(false);
   } else {
-    if (llvm::Error error = setX86(facts, host, arch))
+    if (llvm::Error error = setX86(facts, host, arch, amx))
       return error;
     StringRef pipes = native ? llvm::sys::getHostCPUName() : StringRef(facts.cpu);
     facts.streams = streamsOf(pipes);

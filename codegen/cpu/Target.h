@@ -11,7 +11,8 @@ namespace mlir::transformer {
 /// "x86-64-v3", "x86-64-v4"), "aarch64", or an LLVM CPU name of this machine's
 /// architecture; behind each, "/native": with tiles for this machine's caches
 /// and pipes, "/winograd" or "/no-winograd": all linear layers by Winograd's inner
-/// product or by multiply-adds alone, whatever the CPU. Error: an unknown name.
+/// product or by multiply-adds alone, whatever the CPU, "/no-amx": without matrix registers. Error:
+/// an unknown name.
 llvm::Expected<cpu::TargetAttr> cpuTarget(MLIRContext *context, llvm::StringRef name);
 
 } // namespace mlir::transformer

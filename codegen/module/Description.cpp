@@ -30,10 +30,20 @@ json::Value mlir::transformer::attributeToJson(Attribute attribute) {
       .Default([](Attribute) { return json::Value(nullptr); });
 }
 
-json::Object mlir::transformer::describeTarget(cpu::TargetAttr target, StringRef deviceArch) {
-  json::Object object{{"arch", target.getArch()},
-                      {"cpu", target.getCpu()},
-                      {"features", attributeToJson(target.getRequired())}};
+json::Object mlir::transformer::describeTarget(ModuleOp module, cpu::TargetAttr target,
+                                               StringRef deviceArch) {
+  bool usesMatrices = module
+                          ->walk([](Operation *op) {
+                            return op->hasTrait<cpu::OnMatrixRegisters>() ? WalkResult::interrupt()
+                                                                          : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+  json::Array features;
+  for (StringAttr feature : target.getRequired().getAsRange<StringAttr>())
+    if (usesMatrices || !feature.getValue().starts_with("amx-"))
+      features.push_back(feature.getValue());
+  json::Object object{
+      {"arch", target.getArch()}, {"cpu", target.getCpu()}, {"features", std::move(features)}};
   if (!deviceArch.empty()) {
     object["kind"] = "cuda";
     object["arch"] = deviceArch;

@@ -30,8 +30,10 @@ llvm::json::Object describeState(func::FuncOp entry, unsigned argument);
 
 /// What a description calls an element type; nothing for one that no module has.
 std::optional<llvm::StringRef> dtypeName(Type type);
-/// `target` of the host's code; `deviceArch` is that of a GPU's, or empty.
-llvm::json::Object describeTarget(cpu::TargetAttr target, llvm::StringRef deviceArch);
+/// The target of the host's code; `deviceArch` is that of a GPU's, or empty. Matrix registers,
+/// which not every system gives to programs, are asked for where the module has code for them.
+llvm::json::Object describeTarget(ModuleOp module, cpu::TargetAttr target,
+                                  llvm::StringRef deviceArch);
 /// A builtin attribute as JSON: dictionaries, arrays, strings, numbers, booleans.
 llvm::json::Value attributeToJson(Attribute attribute);
 

@@ -66,7 +66,7 @@ public:
     json::Object description{
         {"producer", std::string("transformer-compile ") + ::transformer::runtime::version},
         {"mode", module.lookupSymbol("train_step") ? "train" : "inference"}};
-    description["target"] = describeTarget(target, deviceArch);
+    description["target"] = describeTarget(module, target, deviceArch);
     description["parameters"] = describeParameters(module);
     description["prepare_code"] = code;
     description["prepared"] = std::move(preparedList);

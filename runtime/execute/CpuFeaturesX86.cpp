@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace transformer::runtime {
 
@@ -25,13 +27,23 @@ uint64_t enabledState() {
   return uint64_t(high) << 32 | low;
 }
 
+/// Asks Linux for the registers of AMX, which it gives to no process that does not ask: for all
+/// threads of this one, for as long as it runs (Documentation/arch/x86/xstate.rst).
+bool mayUseTileData() {
+  constexpr long requestPermission = 0x1023,
+                 tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool granted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return granted;
+}
+
 bool has(const Feature &feature) {
   uint32_t values[4] = {};
   if (!__get_cpuid_count(feature.leaf, feature.subleaf, &values[Eax], &values[Ebx], &values[Ecx],
                          &values[Edx]))
     return false;
   return (values[feature.reg] >> feature.bit & 1) &&
-         (enabledState() & feature.state) == feature.state;
+         (enabledState() & feature.state) == feature.state &&
+         (feature.state != Amx || mayUseTileData());
 }
 
 } // namespace

@@ -55,6 +55,22 @@
 // JSON: "prepared":[{{.*}}"shape":[20,1024,8]
 // JSON-SAME: "target":{"arch":"aarch64","cpu":"generic","features":["neon"]}
 
+// Matrix registers, which a system may refuse, are asked for where products use them.
+// DEFINE: %{narrow} = --weights-dtype bf16 --activations-dtype bf16
+// RUN: transformer-compile %s --arch sapphirerapids --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=NO-MATRICES
+// RUN: transformer-compile %s --arch sapphirerapids %{narrow} --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=MATRICES
+// RUN: transformer-compile %s --arch sapphirerapids %{narrow} --emit asm -o - | FileCheck %s --check-prefix=AMX
+// NO-MATRICES: "target":{"arch":"sapphirerapids"
+// NO-MATRICES-NOT: "amx-
+// NO-MATRICES-SAME: "avx512bf16"
+// MATRICES: "target":{"arch":"sapphirerapids"{{.*}}"amx-bf16",{{.*}}"amx-tile"
+// AMX: ldtilecfg
+// AMX: tileloadd {{.*}}, %tmm6
+// AMX: tdpbf16ps %tmm6, %tmm4, %tmm0
+// AMX: tdpbf16ps %tmm7, %tmm5, %tmm3
+// AMX: tilestored %tmm0
+// AMX: tilerelease
+
 // Tiles for this machine's caches do not change whose code it is.
 // RUN: transformer-compile %s --arch x86-64-v3/native --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=CACHES
 // CACHES: "target":{"arch":"x86-64-v3","cpu":"x86-64-v3"

@@ -62,7 +62,7 @@
 // FOUR: -> (vector<1x1x8xf32>) {
 // FOUR: transformer_cpu.linear<loop
 
-// CACHES: error: --arch haswell/big: expected native, winograd or no-winograd behind haswell/, found big
+// CACHES: error: --arch haswell/big: expected native, winograd, no-winograd or no-amx behind haswell/, found big
 // ARCH: error: --arch z80: expected native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64 or an x86-64 CPU that LLVM knows
 
 func.func @linear(%x: tensor<?x5xf32>, %w: tensor<2x5x16xf32>, %b: tensor<2x16xf32>, %y: tensor<?x2x16xf32>) -> tensor<?x2x16xf32> {

@@ -52,6 +52,10 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     /// Whether there are products of bfloat16 that are summed in f32.
     bool multipliesBfloat16() const { return has("avx512bf16"); }
 
+    /// Rows, and words of a row, of a matrix register that multiplies bfloat16 (AMX's palette 1);
+    /// 0: there is none.
+    int64_t matrixRows() const { return has("amx-tile") && has("amx-bf16") ? 16 : 0; }
+
     /// Vectors in a row of the register tile.
     int64_t tileVectors() const { return 2; }
     /// Columns of a panel.

@@ -61,6 +61,10 @@ void CpuDialect::initialize() {
 #define GET_OP_LIST
 #include "codegen/cpu/dialect/CpuOps.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/cpu/dialect/MatrixOps.cpp.inc"
+      >();
 }
 
 LogicalResult CpuDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
@@ -96,3 +100,5 @@ void mlir::transformer::cpu::registerBufferization(DialectRegistry &registry) {
 
 #define GET_OP_CLASSES
 #include "codegen/cpu/dialect/CpuOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "codegen/cpu/dialect/MatrixOps.cpp.inc"

@@ -8,11 +8,21 @@
 #include "codegen/cpu/dialect/CpuDialect.h.inc"
 #include "codegen/cpu/dialect/CpuEnums.h.inc"
 
+namespace mlir::transformer::cpu {
+
+/// Of ops on matrix registers, which are no kernels: they have no nest of loops.
+template <typename ConcreteOp>
+class OnMatrixRegisters : public OpTrait::TraitBase<ConcreteOp, OnMatrixRegisters> {};
+
+} // namespace mlir::transformer::cpu
+
 #define GET_ATTRDEF_CLASSES
 #include "codegen/cpu/dialect/CpuAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "codegen/cpu/dialect/CpuOps.h.inc"
+#define GET_OP_CLASSES
+#include "codegen/cpu/dialect/MatrixOps.h.inc"
 
 namespace mlir::transformer::cpu {
 

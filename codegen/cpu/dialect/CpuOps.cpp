@@ -53,6 +53,8 @@ FailureOr<int64_t> verifyInputs(Operation *op, ValueRange weights, WeightLayout 
   return type.getDimSize(layout == WeightLayout::OutIn ? 1 : 0);
 }
 
+Type i32(Operation *op) { return IntegerType::get(op->getContext(), 32); }
+
 /// Rows x and what they become, `[T, groups, group...]`.
 template <typename OpTy>
 LogicalResult verifyGroups(OpTy op, Type element, ArrayRef<int64_t> group) {
@@ -89,7 +91,7 @@ LogicalResult PackWeightOp::verify() {
   SmallVector<int64_t> shape = {kAny, *k, kAny};
   int64_t groups = llvm::divideCeil(*k, weightGroup);
   if (isPairs)
-    shape = {kAny, int64_t(llvm::divideCeil(*k, 2)), kAny};
+    shape = {kAny, kAny, kAny};
   else if (isInt4)
     shape = {kAny, groups, int4::kWords, kAny};
   else if (isWords)
@@ -100,6 +102,8 @@ LogicalResult PackWeightOp::verify() {
     return failure();
   if (!panels.hasStaticShape())
     return emitOpError() << "expected panels of static sizes, found " << panels;
+  if (isPairs && 2 * panels.getDimSize(1) < *k)
+    return emitOpError() << "expected panels of words for " << *k << " inputs, found " << panels;
   int64_t count = panels.getDimSize(0), columns = panels.getShape().back();
   if ((isInt8 || isInt4) != !!getScales() && !element.isF32())
     return emitOpError() << "expected " << (getScales() ? "no scales" : "scales") << " for "
@@ -132,8 +136,10 @@ LogicalResult WeightGradientOp::verify() {
   int64_t tiles = 1;
   for (auto [scratch, width] : llvm::zip_equal(getOuts().slice(1, 2), widths)) {
     auto type = cast<ShapedType>(scratch.getType());
-    if (type.getRank() != 3 || type.isDynamicDim(2) ||
-        type.getDimSize(0) != static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(2))))
+    unsigned ofColumns = getMatrices() && scratch == getOuts()[1] ? 1 : 2;
+    if (type.getRank() != 3 || type.isDynamicDim(ofColumns) ||
+        type.getDimSize(0) !=
+            static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(ofColumns))))
       return emitOpError() << "expected scratch for " << width << " columns, found " << type;
     tiles *= type.getDimSize(0);
   }
@@ -172,17 +178,38 @@ LogicalResult Int4RowsOp::verify() {
 }
 
 LogicalResult IntegerRowsOp::verify() {
-  return verifyGroups(*this, IntegerType::get(getContext(), 32), {integers::kPlaces});
+  return verifyGroups(*this, i32(*this), {integers::kPlaces});
 }
 
 LogicalResult Bfloat16RowsOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  if (failed(width))
+  FailureOr<int64_t> words = verifyRows(*this, "words", getOuts()[0], i32(*this));
+  if (failed(width) || failed(words))
     return failure();
-  return verifyBuffer(*this, "words", getOuts()[0], IntegerType::get(getContext(), 32),
-                      {kAny, int64_t(llvm::divideCeil(*width, 2))});
+  if (2 * *words < *width)
+    return emitOpError() << "expected words for " << *width << " features, found "
+                         << getOuts()[0].getType();
+  return success();
+}
+
+LogicalResult MultiplyMatricesOp::verify() {
+  if (failed(verifyKernel(*this, 1)))
+    return failure();
+  FailureOr<int64_t> steps = verifyRows(*this, "x", getX(), i32(*this));
+  if (failed(steps) ||
+      failed(verifyBuffer(*this, "panel", getPanel(), i32(*this), {1, *steps, kAny})) ||
+      failed(verifyBuffer(*this, "sums", getOuts()[0], f32(*this), {kAny, 1, kAny})))
+    return failure();
+  auto sums = cast<ShapedType>(getOuts()[0].getType());
+  int64_t rows = sums.getDimSize(0), columns = sums.getDimSize(2);
+  if (!sums.hasStaticShape() || rows != columns || rows % 2 || *steps % (rows / 2) ||
+      cast<ShapedType>(getPanel().getType()).getDimSize(2) != columns)
+    return emitOpError() << "expected sums of two registers by two, as wide as the panel, and "
+                            "steps of whole registers, found "
+                         << sums << " and " << getPanel().getType();
+  return success();
 }
 
 LogicalResult EstimatedOp::verify() {

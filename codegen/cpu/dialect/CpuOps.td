@@ -25,7 +25,8 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     scaled by a power of two to a root mean square in [1, 2), behind a step that
     holds the inverse scales of the columns and what the pairs of weights correct
     (`codegen/cpu/linear/Winograd.h`). With `at`, an index, panels are those from that
-    one on, as many as the outs hold; of those behind the last there is nothing.
+    one on, as many as the outs hold; of those behind the last there is nothing. With `ahead`, what is
+    read next is fetched meanwhile: nobody did that before.
 
     The type of the panels says how they hold weights, as
     `transformer.quantize_weight` defines:
@@ -34,13 +35,13 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     |---|---|---|
     | `[P, K, NR]` bf16 | | rounded |
     | `[P, K, NR]` i8 | `[P, 1, NR]` f32, of `weight_scales` | over the scale of its column |
-    | `[P, ceil(K / 2), NR]` i32 | | rounded to bf16: k = 2 s in the lower half of word s, 2 s + 1 in the upper; 0 behind K |
+    | `[P, S, NR]` i32, S >= ceil(K / 2) | | rounded to bf16: k = 2 s in the lower half of word s, 2 s + 1 in the upper; 0 behind K |
     | `[P, G, 8, NR]` i32, G = ceil(K / 32) | `[P, 1, NR]` f32 | over the scale of its column, plus 128, in bytes: 32 g + 8 w + 2 i in byte i of word 2 w of group g, 32 g + 8 w + 2 i + 1 in that of word 2 w + 1; 0 behind K |
     | `[P, G, 4, NR]` i32 | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
   }];
   let arguments = (ins Variadic<Kernel_Buffer>:$weights, Optional<Kernel_Buffer>:$scales, Optional<Index>:$first,
-                       Variadic<Kernel_Buffer>:$outs, Transformer_WeightLayoutAttr:$layout);
-  let assemblyFormat = "$layout (`at` $first^)? `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+                       Variadic<Kernel_Buffer>:$outs, Transformer_WeightLayoutAttr:$layout, UnitAttr:$ahead);
+  let assemblyFormat = "$layout (`at` $first^)? (`ahead` $ahead^)? `ins` `(` $weights `)` (`scales` `(` $scales^ `)`)? `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = Kernel_DestinationDeclaration # [{
     /// Of words in i32: whether their weights have 4 bits.
     bool holdsInt4();
@@ -57,13 +58,15 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     a word as `dot_bfloat16` multiplies them, the earlier one in the lower half. With
     `winograd`, sums are of Winograd's inner product, and the scratch has the rows that
     codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`. With
+    `matrices`, sums are of matrix registers, the scratch of a is in rows of words,
+    `[ceil(M / MR), MR, ..]`, and both have words for whole registers. With
     `squares`, the last two of outs are the sum of the squares of c, a scalar, and scratch,
     those of tiles: `[ceil(N / NR) * ceil(M / MR)]`. With `onto`, the sum is added to what c
     has.
   }];
   let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs,
-                       UnitAttr:$winograd, UnitAttr:$squares, UnitAttr:$onto);
-  let assemblyFormat = "(`winograd` $winograd^)? (`squares` $squares^)? (`onto` $onto^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+                       UnitAttr:$winograd, UnitAttr:$matrices, UnitAttr:$squares, UnitAttr:$onto);
+  let assemblyFormat = "(`winograd` $winograd^)? (`matrices` $matrices^)? (`squares` $squares^)? (`onto` $onto^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_WeightScalesOp : Cpu_Op<"weight_scales", [AttrSizedOperandSegments]> {
@@ -110,10 +113,25 @@ def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
   let description = [{
     What `transformer.quantize_rows` rounds x to in `bf16`, numbers below 2^-126 to 0,
     as `dot_bfloat16` reads it: feature 2 s in the lower half of word s, 2 s + 1 in the
-    upper, 0 behind the last. ins: x `[T, K]`; outs: `[T, ceil(K / 2)]` i32.
+    upper, 0 behind the last as far as words of whole groups of 32 features. ins: x `[T, K]`;
+    outs: `[R, S]` i32, R >= T and S >= ceil(K / 2), anything where nothing is said.
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
+def Cpu_MultiplyMatricesOp : Cpu_Op<"multiply_matrices"> {
+  let summary = "the sums of a tile, by matrix registers";
+  let description = [{
+    `sums[i, 0, j] = sum over s of x[i, s] panel[0, s, j]`, each word a pair of bfloat16 as of
+    `dot_bfloat16`, summed as `add_matrix_product` does, a register of s after the other. ins: x
+    `[R, S]` i32, R at most MR, S a whole number of registers, panel `[1, S, NR]` i32; outs: sums
+    `[MR, 1, NR]`, MR and NR two registers each; rows from R on are anything. Memory behind the
+    last row of x must be there as far as a whole number of registers.
+    `transformer-cpu-lower-vectors` makes a loop over registers of it.
+  }];
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$panel, Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `,` $panel `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_Words : AnyTypeOf<[I32, VectorOfAnyRankOf<[I32]>]>;

@@ -15,6 +15,7 @@ const LinearFormat &int4Format();
 const LinearFormat &int8IntegerFormat();
 const LinearFormat &int4IntegerFormat();
 const LinearFormat &bfloat16PairsFormat();
+const LinearFormat &bfloat16MatrixFormat();
 
 } // namespace mlir::transformer
 

@@ -12,8 +12,9 @@ using namespace mlir::transformer;
 
 ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
   static const LinearFormat *formats[] = {
-      &winogradFormat(), &float32Format(),     &bfloat16Format(),    &int8Format(),
-      &int4Format(),     &int8IntegerFormat(), &int4IntegerFormat(), &bfloat16PairsFormat()};
+      &winogradFormat(),    &float32Format(),        &bfloat16Format(),
+      &int8Format(),        &int4Format(),           &int8IntegerFormat(),
+      &int4IntegerFormat(), &bfloat16MatrixFormat(), &bfloat16PairsFormat()};
   return formats;
 }
 
@@ -55,7 +56,7 @@ Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearO
                                           Value scales, ArrayRef<int64_t> shape, Type element) {
   Value out = tensor::EmptyOp::create(b, shape, element);
   return cpu::PackWeightOp::create(b, TypeRange{out.getType()}, ValueRange{operands.weight}, scales,
-                                   Value(), ValueRange{out}, operands.layout)
+                                   Value(), ValueRange{out}, operands.layout, /*ahead=*/false)
       .getResult(0);
 }
 

@@ -84,6 +84,11 @@ public:
   /// of linearFormats() for its weight that is takes it.
   virtual bool fits(cpu::TargetAttr target, int64_t k) const { return true; }
 
+  /// Whether tiles are products of matrix registers: `transformer_cpu.multiply_matrices` in place
+  /// of a loop over steps, with sums that are in memory when the epilogue reads them. Steps are
+  /// whole registers; any number of rows up to the tile's is a tile.
+  virtual bool usesMatrixRegisters() const { return false; }
+
   /// The register tile: rows, and columns of a panel (NR).
   virtual int64_t tileRows(cpu::TargetAttr target) const = 0;
   virtual int64_t tileColumns(cpu::TargetAttr target) const = 0;

@@ -35,9 +35,10 @@ inline scf::ForOp throughK(scf::ForOp loop) {
 
 /// Whether a part of the panels can be made by itself.
 bool canPackInTasks(cpu::PackWeightOp pack);
-/// Lets each task of `tasks`, which have `panels` panels, or fewer at the end, make its own.
+/// Lets each task of `tasks`, which have `panels` panels, or fewer at the end, make its own;
+/// `ahead`: as of `pack_weight`.
 void moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, scf::ForallOp tasks,
-                   int64_t panels);
+                   int64_t panels, bool ahead);
 
 /// What canonicalises loops, slices, arithmetic and vectors, no other dialect. A pass makes it
 /// once: that takes as long as applying it to a function.
@@ -49,8 +50,13 @@ LogicalResult rewriteTiles(func::FuncOp function, const FrozenRewritePatternSet 
 /// Activations and their gradients are long code: one row and panel of a tile after the other,
 /// from sums that are in memory then, instead of a copy for each. Rows of the result that are
 /// a power of two apart are in the same few lines of the first-level cache: the sums are
-/// elsewhere, side by side.
-LogicalResult loopOverActivations(func::FuncOp function, const FrozenRewritePatternSet &patterns);
+/// elsewhere, side by side. So are those of matrix registers, which become `multiply_matrices`.
+LogicalResult loopOverRows(func::FuncOp function, const FrozenRewritePatternSet &patterns);
+
+/// The sums of a contraction over zeros, in a tensor of their own, by `multiply_matrices`.
+Value multiplyMatrices(RewriterBase &rewriter, linalg::GenericOp contraction);
+/// Loops over the registers of their steps in the place of these ops.
+void lowerMultiplyMatrices(RewriterBase &rewriter, ArrayRef<cpu::MultiplyMatricesOp> ops);
 
 } // namespace mlir::transformer
 

@@ -135,11 +135,15 @@ struct LowerVectorsPass : mlir::transformer::impl::LowerVectorsBase<LowerVectors
       loop = splitAccumulator(rewriter, loop);
     function.walk([&](cpu::DotBytesOp op) { lowerDotBytes(rewriter, op, target); });
     function.walk([&](cpu::DotBfloat16Op op) { lowerDotBfloat16(rewriter, op, target); });
+    SmallVector<cpu::MultiplyMatricesOp> products;
+    function.walk([&](cpu::MultiplyMatricesOp op) { products.push_back(op); });
+    lowerMultiplyMatrices(rewriter, products);
     if (failed(rewriteTiles(function, patterns)))
       return signalPassFailure();
     SmallVector<scf::ForOp> unroll;
     function.walk([&](scf::ForOp loop) {
-      if (isPart(loop, LinearPart::Loop) && formatOf(loop).panelRows() == 1)
+      if (isPart(loop, LinearPart::Loop) && formatOf(loop).panelRows() == 1 &&
+          !formatOf(loop).usesMatrixRegisters())
         unroll.push_back(loop);
     });
     for (scf::ForOp loop : unroll)

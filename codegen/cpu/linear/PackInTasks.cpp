@@ -2,7 +2,9 @@
 //
 // In a step of training weights are packed anew in each call. A task that packs its own panels
 // has them in its caches, and only the weight passes through memory, fetched while the panels
-// before are multiplied (PrefetchPanels.cpp).
+// before are multiplied (PrefetchPanels.cpp). Not so with matrix registers: lines on their way
+// from memory keep those that the second-level cache has for them waiting, and took up to twice
+// the time of a product; packing fetches for itself.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/LinearTiles.h"
@@ -18,7 +20,7 @@ bool transformer::canPackInTasks(cpu::PackWeightOp pack) {
 }
 
 void transformer::moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, scf::ForallOp tasks,
-                                int64_t panels) {
+                                int64_t panels, bool ahead) {
   auto all = cast<RankedTensorType>(pack.getResult(0).getType());
   SmallVector<int64_t> shape(all.getShape());
   shape[0] = panels;
@@ -32,7 +34,7 @@ void transformer::moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, 
   Value first = tasks.getInductionVar(0);
   Value own =
       cpu::PackWeightOp::create(b, TypeRange{empty.getType()}, pack.getWeights(), pack.getScales(),
-                                first, ValueRange{empty}, pack.getLayout())
+                                first, ValueRange{empty}, pack.getLayout(), ahead)
           .getResult(0);
   for (tensor::ExtractSliceOp slice : slices) {
     rewriter.setInsertionPoint(slice);

@@ -349,23 +349,35 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
   if (rounded)
     for (Value &input : inputs)
       input = input.getDefiningOp<QuantizeRowsOp>().getX();
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value rows = tensor::DimOp::create(b, inputs[0], 0);
   bool winograd = !rounded && target.getWinogradVectors();
+  int64_t ofRegister = rounded ? target.matrixRows() : 0;
   if (rounded) // a word has two of them
-    rows = arith::CeilDivUIOp::create(b, rows, arith::ConstantIndexOp::create(b, 2));
-  Value tokens = rows;
+    rows = arith::CeilDivUIOp::create(b, rows, constant(2));
+  Value tokens = rows, words; // of a row of a strip
   if (winograd)
     rows = rowsOfWinogradParts(b, tokens);
+  if (ofRegister) {
+    Value registers = arith::CeilDivUIOp::create(b, rows, constant(ofRegister));
+    rows = arith::MulIOp::create(b, registers, constant(ofRegister));
+    // An odd number of lines, so that rows do not share those of the first-level cache.
+    words = arith::MulIOp::create(b, arith::OrIOp::create(b, registers, constant(1)),
+                                  constant(ofRegister));
+  }
   Type element = rounded ? Type(b.getI32Type()) : b.getF32Type();
   SmallVector<int64_t> columns = {target.tileRows(), target.panelColumns()};
-  if (winograd)
-    columns = {winogradFormat().tileRows(target), winogradFormat().tileColumns(target)};
+  const LinearFormat &format = winograd ? winogradFormat() : bfloat16MatrixFormat();
+  if (winograd || ofRegister)
+    columns = {format.tileRows(target), format.tileColumns(target)};
   int64_t tiles = 1;
   for (auto [width, part] : llvm::zip_equal(type.getShape(), columns)) {
     int64_t parts = llvm::divideCeil(width, part);
     tiles *= parts;
-    auto scratch = RankedTensorType::get({parts, ShapedType::kDynamic, part}, element);
-    outs.push_back(tensor::EmptyOp::create(b, scratch, ValueRange{rows}));
+    SmallVector<OpFoldResult> scratch = {b.getIndexAttr(parts), rows, b.getIndexAttr(part)};
+    if (ofRegister && outs.size() == 1)
+      scratch = {b.getIndexAttr(parts), b.getIndexAttr(part), words};
+    outs.push_back(tensor::EmptyOp::create(b, scratch, element));
   }
   if (winograd)
     outs.push_back(tensor::EmptyOp::create(b, {ShapedType::kDynamic}, element, tokens));
@@ -374,7 +386,7 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     for (ArrayRef<int64_t> shape : {ArrayRef<int64_t>(), ArrayRef(tiles)})
       outs.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
   auto product = cpu::WeightGradientOp::create(b, ValueRange(outs).getTypes(), inputs[0], inputs[1],
-                                               outs, winograd, !!squares, onto);
+                                               outs, winograd, ofRegister != 0, !!squares, onto);
   if (squares)
     rewriter.replaceOp(squares, product.getResults().take_back(2));
   rewriter.replaceOp(op, product.getResult(0));

@@ -31,35 +31,34 @@ constexpr int64_t kTilesPerPanel = 2;
 /// Of the register tile whose sums `loop` carries.
 int64_t rowsOf(scf::ForOp loop) { return loop.getNumResults() / linearMark(loop).getPanels(); }
 
-/// Whether a panel is read: what else there is has fewer dimensions.
-bool isPanel(vector::TransferReadOp read, const LinearFormat &format) {
-  auto type = dyn_cast<MemRefType>(read.getBase().getType());
-  return type && type.getRank() == (format.panelRows() == 1 ? 3 : 4);
+/// What `op` reads, if that is a panel: what else there is has fewer dimensions.
+PanelRead panelRead(Operation *op, const LinearFormat &format) {
+  PanelRead read{op, {}, {}};
+  if (auto vectors = dyn_cast<vector::TransferReadOp>(op))
+    read.panel = vectors.getBase(), read.indices = SmallVector<Value>(vectors.getIndices());
+  else if (auto matrix = dyn_cast<cpu::LoadMatrixOp>(op))
+    read.panel = matrix.getMemory(), read.indices = SmallVector<Value>(matrix.getIndices());
+  auto type = read.panel ? dyn_cast<MemRefType>(read.panel.getType()) : MemRefType();
+  return type && type.getRank() == (format.panelRows() == 1 ? 3 : 4) ? read : PanelRead();
 }
 
-/// The first read of the panel in a loop over k: [panel, k, 0] or, with several
-/// rows of it a step, [panel, step, row, 0]; of a group's words, [panel, group, word, 0].
-vector::TransferReadOp panelRead(scf::ForOp loop) {
-  const LinearFormat &format = formatOf(loop);
-  vector::TransferReadOp found;
-  loop.walk([&](vector::TransferReadOp read) {
-    if (!isPanel(read, format))
-      return WalkResult::advance();
-    found = read;
-    return WalkResult::interrupt();
+/// The first read of the panel in a loop over k.
+PanelRead panelRead(scf::ForOp loop) {
+  PanelRead found;
+  loop.walk([&](Operation *op) {
+    found = panelRead(op, formatOf(loop));
+    return found ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found;
 }
 
-void fetchLine(OpBuilder &b, vector::TransferReadOp panel, ValueRange at) {
+void fetchLine(OpBuilder &b, Location loc, Value memory, ValueRange at) {
   constexpr int64_t secondLevel = 2;
-  memref::PrefetchOp::create(b, panel.getLoc(), panel.getBase(), at, /*isWrite=*/false, secondLevel,
+  memref::PrefetchOp::create(b, loc, memory, at, /*isWrite=*/false, secondLevel,
                              /*isDataCache=*/true);
 }
-
-int64_t bytesOfRow(vector::TransferReadOp panel) {
-  return panel.getVectorType().getNumElements() * panel.getVectorType().getElementTypeBitWidth() /
-         8;
+void fetchLine(OpBuilder &b, const PanelRead &read, ValueRange at) {
+  fetchLine(b, read.loc(), read.panel, at);
 }
 
 /// Tile t of the rows fetches part t of what comes after this block of k, evenly
@@ -68,12 +67,11 @@ int64_t bytesOfRow(vector::TransferReadOp panel) {
 void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
-  vector::TransferReadOp read = panelRead(loop);
+  PanelRead read = panelRead(loop);
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !read || !step || rowsOf(loop) < kFewestRows)
     return;
-  int64_t k = linearMark(loop).getSteps(), columns = read.getVectorType().getNumElements();
-  int64_t bytes = bytesOfRow(read);
+  int64_t k = linearMark(loop).getSteps(), columns = read.columns(), bytes = read.rowBytes();
   int64_t tiles = std::min(kTilesPerPanel, *step * bytes / target.getLineBytes());
   if (tiles == 0 || *step < tiles)
     return;
@@ -92,30 +90,30 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   Value row = arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(tiles)));
   int64_t elementsPerLine = target.getLineBytes() * columns / bytes,
           linesPerRow = bytes / target.getLineBytes(), rowsPerLine = target.getLineBytes() / bytes;
-  b.setInsertionPoint(read);
-  Value start = arith::SubIOp::create(b, read.getIndices()[1], done);
+  b.setInsertionPoint(read.op);
+  Value start = arith::SubIOp::create(b, read.indices[1], done);
   row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
   for (int64_t i = 0; i < linesPerStep; ++i) {
     Value line =
         arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * rowsPerLine));
     Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
-    fetchLine(b, read, {read.getIndices()[0], line, column});
+    fetchLine(b, read, {read.indices[0], line, column});
   }
 }
 
 /// A step of several products fetches as much as it reads, a short way ahead in
 /// memory, where panels follow each other: tiles are tall, so there may be just
 /// one a panel. What later tiles fetch is there already.
-void fetchAhead(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr target) {
-  int64_t columns = read.getVectorType().getNumElements(), rowBytes = bytesOfRow(read);
+void fetchAhead(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target) {
+  int64_t columns = read.columns(), rowBytes = read.rowBytes();
   int64_t rows = formatOf(loop).words() ? 1 : formatOf(loop).panelRows(); // that go with this read
-  ImplicitLocOpBuilder b(loop.getLoc(), read);
-  auto around = read->getParentOfType<scf::ForOp>();
-  if (around != loop && !llvm::is_contained(read.getIndices(), around.getInductionVar())) {
+  ImplicitLocOpBuilder b(loop.getLoc(), read.op);
+  auto around = read.op->getParentOfType<scf::ForOp>();
+  if (around != loop && !llvm::is_contained(read.indices, around.getInductionVar())) {
     moveLoopInvariantCode(around); // what indexes are made from
     b.setInsertionPoint(around);   // once a word, not once a weight of it
   }
-  SmallVector<Value> at(read.getIndices());
+  SmallVector<Value> at(read.indices);
   Value first = at[2];
   for (int64_t byte = 0; byte < rows * rowBytes; byte += target.getLineBytes()) {
     int64_t row = (target.getPrefetchBytes() + byte) / rowBytes,
@@ -129,12 +127,12 @@ void fetchAhead(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr ta
 /// Tiles of such steps that are less tall share what comes after this block of k: each fetches, in
 /// a loop a step, as many lines as make it up with the other tiles, all of it where there is one
 /// tile. All at once in front of some steps most would be dropped.
-void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAttr target) {
+void fetchStepShare(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   if (!rows)
     return;
-  int64_t rowBytes = bytesOfRow(read), columns = read.getVectorType().getNumElements();
+  int64_t rowBytes = read.rowBytes(), columns = read.columns();
   int64_t line = target.getLineBytes() * columns / rowBytes; // elements of
   int64_t step = formatOf(loop).panelRows() * columns, panel = linearMark(loop).getSteps() * step;
   ImplicitLocOpBuilder b(loop.getLoc(), rows);
@@ -150,10 +148,10 @@ void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAtt
   Value tile = arith::DivUIOp::create(b, above, rows.getStep());
   Value first = arith::AddIOp::create(b, arith::MulIOp::create(b, tile, ofTile), constant(panel));
   first = arith::MinUIOp::create(b, first, last); // tiles may be more than shares
-  b.setInsertionPoint(read);
+  b.setInsertionPoint(read.op);
   Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
   Value from = arith::AddIOp::create(b, arith::MulIOp::create(b, done, share), first);
-  SmallVector<Value> at(read.getIndices());
+  SmallVector<Value> at(read.indices);
   at[1] = arith::SubIOp::create(b, at[1], done);
   at[2] = constant(0);
   scf::ForOp::create(b, constant(0), lines, constant(1), ValueRange{},
@@ -166,21 +164,43 @@ void fetchStepShare(scf::ForOp loop, vector::TransferReadOp read, cpu::TargetAtt
                      });
 }
 
+/// Of matrix registers the first tile fetches the panel behind its own, as much of it in a step as
+/// it reads.
+void fetchBehind(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target) {
+  auto rows = dyn_cast<scf::ForOp>(loop->getParentOp());
+  if (!rows)
+    return;
+  ImplicitLocOpBuilder b(loop.getLoc(), read.op);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.getInductionVar(),
+                                        rows.getLowerBound());
+  auto first = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(first.thenBlock());
+  int64_t step = *getConstantIntValue(loop.getStep());
+  SmallVector<Value> at(read.indices);
+  for (int64_t byte = 0; byte < step * read.rowBytes(); byte += target.getLineBytes()) {
+    int64_t row = linearMark(loop).getSteps() + byte / read.rowBytes(),
+            column = byte % read.rowBytes() * read.columns() / read.rowBytes();
+    at[1] = arith::AddIOp::create(b, read.indices[1], arith::ConstantIndexOp::create(b, row));
+    at[2] = arith::ConstantIndexOp::create(b, column);
+    fetchLine(b, read, at);
+  }
+}
+
 /// Few rows go through several panels at once: of each is fetched what is read of it, as many
 /// panels further on. Weights of a byte or less make streams so short that the hardware follows
 /// them late; it follows longer ones, and fetching those here only costs.
 void fetchNextPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
   int64_t rows = format.words() ? 1 : *getConstantIntValue(loop.getStep()) * format.panelRows();
-  llvm::MapVector<Value, vector::TransferReadOp> first; // of each panel
-  loop.walk([&](vector::TransferReadOp read) {
-    if (isPanel(read, format))
-      first.insert({read.getIndices().front(), read});
+  llvm::MapVector<Value, PanelRead> first; // of each panel
+  loop.walk([&](Operation *op) {
+    if (PanelRead read = panelRead(op, format))
+      first.insert({read.indices.front(), read});
   });
-  for (vector::TransferReadOp read : llvm::make_second_range(first)) {
-    int64_t columns = read.getVectorType().getNumElements(), bytes = bytesOfRow(read);
-    ImplicitLocOpBuilder b(loop.getLoc(), read);
-    SmallVector<Value> at(read.getIndices());
+  for (const PanelRead &read : llvm::make_second_range(first)) {
+    int64_t columns = read.columns(), bytes = read.rowBytes();
+    ImplicitLocOpBuilder b(loop.getLoc(), read.op);
+    SmallVector<Value> at(read.indices);
     Value panels = arith::ConstantIndexOp::create(b, linearMark(loop).getPanels());
     at[0] = arith::AddIOp::create(b, at[0], panels);
     for (int64_t byte = 0; byte < rows * bytes; byte += target.getLineBytes()) {
@@ -228,7 +248,7 @@ void fetchForEpilogue(scf::ForOp loop) {
       if (!at.back())
         return;
     }
-    fetchLine(b, read, at);
+    fetchLine(b, read.getLoc(), read.getBase(), at);
   };
   for (Operation *op = all->getNextNode(); op; op = op->getNextNode()) {
     if (auto read = dyn_cast<vector::TransferReadOp>(op)) {
@@ -250,20 +270,25 @@ void fetchForEpilogue(scf::ForOp loop) {
 
 void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
-  vector::TransferReadOp read = panelRead(loop);
+  PanelRead read = panelRead(loop);
   if (!read)
     return;
-  if (cpu::PackWeightOp pack = packOf(read))
-    return fetchNextWeight(loop, read, pack, target);
+  if (cpu::PackWeightOp pack = packOf(read)) {
+    if (!pack.getAhead())
+      fetchNextWeight(loop, read, pack, target);
+    return;
+  }
+  if (format.usesMatrixRegisters())
+    return fetchBehind(loop, read, target);
   int64_t k = linearMark(loop).getSteps() * format.products();
-  int64_t bytesOfK = format.columnBytes(k) * read.getVectorType().getNumElements() / k;
+  int64_t bytesOfK = format.columnBytes(k) * read.columns() / k;
   if (linearMark(loop).getPanels() > 1 && bytesOfK < target.getLineBytes())
     return fetchNextPanels(loop, target);
   if (format.panelRows() == 1)
     return fetchShare(loop, target);
   if (rowsOf(loop) < kFewestRows)
     return;
-  bool isTall = read.getVectorType().getNumElements() == target.getVectorLanes();
+  bool isTall = read.columns() == target.getVectorLanes();
   isTall || format.words() ? fetchAhead(loop, read, target) : fetchStepShare(loop, read, target);
 }
 

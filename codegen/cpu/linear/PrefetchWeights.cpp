@@ -7,13 +7,16 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-cpu::PackWeightOp transformer::packOf(vector::TransferReadOp panel) {
+cpu::PackWeightOp transformer::packOf(const PanelRead &read) {
   cpu::PackWeightOp last; // tasks that are one share their panel
-  for (Operation *user : panel.getBase().getUsers()) {
+  Value panels = read.panel;
+  while (auto slice = panels.getDefiningOp<memref::SubViewOp>())
+    panels = slice.getSource();
+  for (Operation *user : panels.getUsers()) {
     auto pack = dyn_cast<cpu::PackWeightOp>(user);
     if (!pack || !pack.getFirst())
       continue;
-    Operation *around = pack->getBlock()->findAncestorOpInBlock(*panel);
+    Operation *around = pack->getBlock()->findAncestorOpInBlock(*read.op);
     if (around && pack->isBeforeInBlock(around) && (!last || last->isBeforeInBlock(pack)))
       last = pack;
   }
@@ -65,8 +68,8 @@ struct PanelLines {
 
 } // namespace
 
-void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
-                                  cpu::PackWeightOp pack, cpu::TargetAttr target) {
+void transformer::fetchNextWeight(scf::ForOp loop, const PanelRead &read, cpu::PackWeightOp pack,
+                                  cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
   auto step = getConstantIntValue(loop.getStep());
@@ -87,7 +90,7 @@ void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
                                       rows.getStep());
   Value before = arith::MulIOp::create(b, tile, constant(turns));
 
-  b.setInsertionPoint(read);
+  b.setInsertionPoint(read.op);
   Value done = distance(all.getLowerBound(), loop.getInductionVar());
   if (int64_t inFront = linearMark(all).getBefore())
     done = arith::AddIOp::create(b, done, constant(inFront));
@@ -98,7 +101,7 @@ void transformer::fetchNextWeight(scf::ForOp loop, vector::TransferReadOp read,
   // Of the next task the panel that stands where this one does.
   int64_t ofTask = cast<MemRefType>(pack.getOuts()[0].getType()).getDimSize(0);
   Value panel = arith::AddIOp::create(b, pack.getFirst(), constant(ofTask));
-  panel = arith::AddIOp::create(b, panel, read.getIndices()[0]);
+  panel = arith::AddIOp::create(b, panel, read.indices[0]);
   for (Value weight : pack.getWeights()) {
     PanelLines ofWeight(pack, weight, target.getLineBytes());
     Value count = constant(ofWeight.panels());

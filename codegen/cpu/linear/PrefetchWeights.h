@@ -4,16 +4,31 @@
 
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace mlir::transformer {
 
+/// A read of a panel, `[panel, k, column]` or, with several rows of it a step, `[panel, step, row,
+/// column]`; of a group's words, `[panel, group, word, column]`.
+struct PanelRead {
+  Operation *op = nullptr; // null: there is none
+  Value panel;
+  SmallVector<Value> indices;
+
+  explicit operator bool() const { return op; }
+  Location loc() const { return op->getLoc(); }
+  int64_t columns() const { return type().getShape().back(); }
+  int64_t rowBytes() const { return columns() * type().getElementTypeBitWidth() / 8; }
+
+private:
+  MemRefType type() const { return cast<MemRefType>(panel.getType()); }
+};
+
 /// What makes the panel that is read, if that is in its task; null if not.
-cpu::PackWeightOp packOf(vector::TransferReadOp panel);
+cpu::PackWeightOp packOf(const PanelRead &read);
 
 /// Tiles share what the next task, which the same thread mostly takes, will pack: in each turn of
 /// `loop`, which goes through k, some lines of the weight. Fetched all at once most were dropped.
-void fetchNextWeight(scf::ForOp loop, vector::TransferReadOp panel, cpu::PackWeightOp pack,
+void fetchNextWeight(scf::ForOp loop, const PanelRead &read, cpu::PackWeightOp pack,
                      cpu::TargetAttr target);
 
 } // namespace mlir::transformer

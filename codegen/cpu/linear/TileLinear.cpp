@@ -77,7 +77,7 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
       return signalPassFailure();
     separateFewRows(function);
     if (failed(blockK(function)) || failed(tileRegisters(function)) ||
-        failed(tileRemainders(function)) || failed(loopOverActivations(function, patterns)))
+        failed(tileRemainders(function)) || failed(loopOverRows(function, patterns)))
       signalPassFailure();
   }
 
@@ -96,7 +96,7 @@ private:
       OpFoldResult all = rewriter.getIndexAttr(0),
                    rowsOfBlock = rowBlock(rewriter, rows, format, blockOfK(contraction));
       cpu::PackWeightOp pack = packForTasks(contraction, epilogue);
-      OpFoldResult panels = pack ? rewriter.getIndexAttr(panelsOfTask(contraction))
+      OpFoldResult panels = pack ? rewriter.getIndexAttr(panelsToPack(contraction, pack))
                                  : panelBlock(rewriter, contraction, rows);
       auto loops = fuseTile(rewriter, epilogue, {pack ? all : rowsOfBlock, panels, all}, {},
                             /*parallel=*/true);
@@ -104,7 +104,8 @@ private:
         return failure();
       if (pack) {
         Operation *task = loops->front();
-        moveIntoTasks(rewriter, pack, cast<scf::ForallOp>(task), *getConstantIntValue(panels));
+        moveIntoTasks(rewriter, pack, cast<scf::ForallOp>(task), *getConstantIntValue(panels),
+                      format.usesMatrixRegisters());
         for (linalg::GenericOp inTask : epilogues(task))
           if (failed(fuseTile(rewriter, inTask, {rowsOfBlock, all, all}, {}, /*parallel=*/false)))
             return failure();
@@ -150,6 +151,13 @@ private:
   int64_t panelsOfTask(linalg::GenericOp contraction) const {
     int64_t least = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
     return std::min(least, numPanels(contraction));
+  }
+  /// The rows of a weight `in_out` are read in pieces, which matrix registers want longer: what is
+  /// multiplied takes less time than reading it.
+  int64_t panelsToPack(linalg::GenericOp contraction, cpu::PackWeightOp pack) const {
+    bool inPairs = formatOf(contraction).usesMatrixRegisters() &&
+                   pack.getLayout() == WeightLayout::InOut && numPanels(contraction) > 1;
+    return std::max<int64_t>(panelsOfTask(contraction), inPairs ? 2 : 1);
   }
   /// What packs the weight, if that is for this layer alone and a panel stays in the second-level
   /// cache while rows pass.
@@ -224,7 +232,7 @@ private:
   int64_t blockOfK(linalg::GenericOp contraction) const {
     const LinearFormat &format = formatOf(contraction);
     int64_t k = format.products() * stepsOf(contraction), bytes = panelBytes(contraction);
-    if (bytes <= mostPanelBytes(target))
+    if (bytes <= mostPanelBytes(target) || format.usesMatrixRegisters())
       return k;
     int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.getL2Bytes() / 10));
     return llvm::alignTo(share, format.sumSteps() * format.products());
@@ -314,10 +322,13 @@ private:
       }
       SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
       std::swap(order[0], order[1]);
-      int64_t rows = formatOf(contractionOf(root)).tileRows(target);
+      const LinearFormat &format = formatOf(contractionOf(root));
+      int64_t rows = format.tileRows(target);
       auto loops = fuseTile(rewriter, root, sizes(rewriter, {rows, 1}), order, /*parallel=*/false);
       if (failed(loops))
         return failure();
+      if (format.usesMatrixRegisters()) // whose tiles may have fewer rows
+        continue;
       rowLoops.push_back({cast<scf::ForOp>(loops->back().getOperation()), rows});
     }
     return success();

@@ -322,7 +322,7 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (contractions(function).empty())
+    if (contractions(function).empty() && epilogues(function).empty())
       return;
     if (failed(tileK(function, patterns)) || failed(vectorize(function, patterns)))
       return signalPassFailure();

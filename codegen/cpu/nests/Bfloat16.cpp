@@ -60,7 +60,8 @@ void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
                  Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
                  Value words = emitNeighbourPairs(b, features);
                  SmallVector<Value> at = {row, b.mul(group, weightGroup / 2)};
-                 if (count == weightGroup) {
+                 int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last
+                 if (count == weightGroup || rowWidth(out) >= end / 2) {
                    vector::StoreOp::create(b, words, out, at);
                    return;
                  }

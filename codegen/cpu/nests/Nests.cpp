@@ -28,7 +28,7 @@ LogicalResult transformer::emitKernelNests(Operation *root, cpu::TargetAttr targ
   root->walk([&](Operation *op) {
     // Parameters stay symbolic until the module ABI gives them slots; loops keep what they say.
     if (isa_and_nonnull<kernel::KernelDialect, cpu::CpuDialect>(op->getDialect()) &&
-        !isa<kernel::GetParameterOp, kernel::WorkOp>(op))
+        !isa<kernel::GetParameterOp, kernel::WorkOp>(op) && !op->hasTrait<cpu::OnMatrixRegisters>())
       ops.push_back(op);
   });
   for (Operation *op : ops) {

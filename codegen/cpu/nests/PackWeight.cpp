@@ -33,7 +33,7 @@ struct PackNest {
   WeightReader weight;
   Value scales, panels;
   Value firstPanel;
-  bool isInt4;
+  bool isInt4, ahead;
 
   Emit &b() const { return weight.b; }
   Type element() const { return cast<MemRefType>(panels.getType()).getElementType(); }
@@ -55,6 +55,9 @@ struct PackNest {
   int64_t vectors() const { return llvm::divideCeil(weight.columns, b().lanes()); }
   /// So many sums at once hide the latency of each.
   static constexpr int64_t kSums = 4;
+  /// How far ahead of a loop that reads `bytes` of it in a step.
+  int64_t distance(int64_t bytes) const { return b().target.getPrefetchBytes() / bytes; }
+  void fetch(Value row, Value column, int64_t count) const;
   Values noSquares(int64_t panels) const;
   void store(ValueRange rows, Value to, Value first, int64_t column,
              MutableArrayRef<Value> squares);
@@ -63,6 +66,15 @@ struct PackNest {
 };
 
 } // namespace
+
+/// Lines of the weight, into the first-level cache.
+void PackNest::fetch(Value row, Value column, int64_t count) const {
+  constexpr unsigned firstLevel = 3;
+  int64_t ofLine = b().target.getLineBytes() / sizeof(float);
+  for (int64_t i = 0; i < count; i += ofLine)
+    memref::PrefetchOp::create(b(), weight.weight, ValueRange{row, b().add(column, i)},
+                               /*isWrite=*/false, firstLevel, /*isDataCache=*/true);
+}
 
 /// Where sums of the squares of panels begin, one vector of columns after the other.
 Values PackNest::noSquares(int64_t panels) const {
@@ -124,7 +136,8 @@ void PackNest::finish(Value to, ValueRange squares) {
 void PackNest::clearRest(Value to) {
   int64_t words = cast<MemRefType>(panels.getType()).getDimSize(1), lanes = b().lanes();
   Value zero = integerConstant(b(), b().vectorType(), 0);
-  int64_t written = llvm::divideCeil(weight.inputs(), kEight) * wordsOfEight();
+  int64_t written = isBfloat16Pairs() ? llvm::divideCeil(weight.inputs(), 2)
+                                      : llvm::divideCeil(weight.inputs(), kEight) * wordsOfEight();
   for (int64_t word = written; word < words; ++word)
     for (int64_t column = 0; column < weight.columns; column += lanes)
       b().storeVector(zero, panels, {to, b().index(word), b().index(column)},
@@ -141,6 +154,10 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
     Values squares(before);
     MutableArrayRef<Value> left(squares);
     size_t own = squares.size() / vectors();
+    if (ahead)
+      for (int64_t i = 0; i < rows; ++i)
+        fetch(b().add(b().mul(panel, weight.columns), i),
+              b().add(first, distance(rows * sizeof(float))), count);
     for (int64_t column = 0; column < weight.columns; column += lanes) {
       Values square;
       for (int64_t i = 0; i < count; i += lanes)
@@ -187,6 +204,9 @@ void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
     Values squares(before);
     MutableArrayRef<Value> left(squares);
     size_t own = squares.size() / (count * vectors());
+    if (ahead)
+      for (int64_t i = 0; i < rows; ++i)
+        fetch(b().add(first, distance(width * sizeof(float)) + i), b().mul(panel, columns), width);
     for (int64_t p = 0; p < count; ++p)
       for (int64_t column = 0; column < columns; column += b().lanes()) {
         store(weight.read(b().add(panel, p), column, width - p * columns, first, rows), to(p),
@@ -266,8 +286,12 @@ void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
     Value firstPanel = b.index(before);
     if (first)
       firstPanel = b.sub(firstPanel, first);
-    PackNest nest{
-        {b, weight, op.getLayout(), columns}, op.getScales(), panels, firstPanel, op.holdsInt4()};
+    PackNest nest{{b, weight, op.getLayout(), columns},
+                  op.getScales(),
+                  panels,
+                  firstPanel,
+                  op.holdsInt4(),
+                  op.getAhead()};
     int64_t count = llvm::divideCeil(nest.weight.outputs(), columns);
     before += count;
     if (first) {

@@ -4,8 +4,8 @@
 // some of either, and the tiles of c where they meet. Of a block of tokens a panel stays in the
 // first-level cache and the strips in the second; sums wait beside them for the next block. Tokens
 // are never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a
-// step is two tokens, whose numbers share words; by Winograd's inner product it is six, and a block
-// one of its sums.
+// step is two tokens, whose numbers share words, which matrix registers take by the sixteen; by
+// Winograd's inner product it is six, and a block one of its sums.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
@@ -15,6 +15,7 @@
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/WeightGradientMatrices.h"
 #include "codegen/cpu/nests/WinogradNest.h"
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,9 +29,11 @@ class WeightGradient {
 public:
   WeightGradient(Emit &b, cpu::WeightGradientOp op)
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
-        panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)), height(rowWidth(strips)),
+        panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)),
+        isMatrices(op.getMatrices()),
+        height(cast<MemRefType>(strips.getType()).getDimSize(isMatrices ? 1 : 2)),
         width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
-        steps(op.getWinograd() ? tokens : b.dim(strips, 1)),
+        steps(op.getWinograd() ? tokens : b.dim(panels, 1)),
         element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
         scales(isWinograd ? op.getOuts()[3] : Value()),
         squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()), onto(op.getOnto()),
@@ -83,7 +86,9 @@ private:
   int64_t stepsOfBlock() const {
     if (isWinograd)
       return winograd::kBlock;
-    return std::max<int64_t>(b.target.getL1Bytes() / 2 / rowBytes(width), 1);
+    int64_t least = isMatrices ? b.target.matrixRows() : 1;
+    int64_t most = b.target.getL1Bytes() / 2 / rowBytes(width) / least * least;
+    return std::max(most, least);
   }
   int64_t numStrips() const { return llvm::divideCeil(rows, height); }
   /// Tasks have as many each: of a block, and with the sums that wait, half of the second-level
@@ -104,6 +109,8 @@ private:
   void emitTask(Range strips, Range panels) {
     int64_t size = stepsOfBlock(), whole = rows / height;
     sumsBetweenBlocks = b.stackBuffer({kPanelsOfTask, stripsOfPart(), height, width});
+    if (isMatrices)
+      cpu::ConfigureMatricesOp::create(b, b.stackBuffer({16}));
     // No tokens are a block, too: of zeros.
     b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
       Value end = b.min(b.add(begin, size), steps);
@@ -123,12 +130,16 @@ private:
                    [&] { emit(b.index(whole), rows % height); });
       });
     });
+    if (isMatrices)
+      cpu::ReleaseMatricesOp::create(b);
     if (isStreamed) // what others see of later stores says nothing of these
       LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "");
   }
 
   /// Rows in short blocks: the lines of the strips stay in the cache until they are full.
   void packStrips(Value first, int64_t count) {
+    if (isMatrices)
+      return packMatrixStrips(first, count);
     constexpr int64_t blockTokens = 16;
     VectorType type = VectorType::get({height}, b.getF32Type());
     int64_t whole = rows / height;
@@ -150,6 +161,16 @@ private:
         b.ifThen(b.both(b.le(first, b.index(whole)), b.lt(b.index(whole), last)),
                  [&] { copy(b.index(whole), rows % height); });
     });
+  }
+
+  void packMatrixStrips(Value first, int64_t count) {
+    Value last = b.add(first, count);
+    int64_t whole = rows / height;
+    b.forEach(first, b.min(last, b.index(whole)), 1,
+              [&](Value strip) { packMatrixStrip(b, x, strip, height, strips); });
+    if (rows % height)
+      b.ifThen(b.both(b.le(first, b.index(whole)), b.lt(b.index(whole), last)),
+               [&] { packMatrixStrip(b, x, b.index(whole), rows % height, strips); });
   }
 
   /// What `body` makes of how many columns of a panel are inside of b: all but in the last panel.
@@ -185,11 +206,17 @@ private:
             }
             return row;
           },
-          [&](Value step, ValueRange row) {
-            for (int64_t j = 0; j < vectors; ++j)
-              b.storeVector(row[j], panels, {panel, step, b.index(j * b.lanes())});
-          });
+          [&](Value step, ValueRange row) { storeInPanel(row, panel, step); });
     });
+    if (isMatrices) { // to the end of a register
+      Value zero = integerConstant(b, b.vectorType(), 0);
+      b.forEach(b.ceilDiv(tokens, 2), steps, 1,
+                [&](Value step) { storeInPanel(Values(vectors, zero), panel, step); });
+    }
+  }
+  void storeInPanel(ValueRange row, Value panel, Value step) {
+    for (int64_t j = 0; j < vectors; ++j)
+      b.storeVector(row[j], panels, {panel, step, b.index(j * b.lanes())});
   }
 
   bool isPairs() const { return element.isInteger(32); }
@@ -215,6 +242,8 @@ private:
   }
 
   void emitTile(const Tile &tile) {
+    if (isMatrices)
+      return emitMatrixTile(tile);
     Values sums = isWinograd ? winogradSums(tile) : plainSums(tile);
     b.ifElse(
         b.le(steps, tile.end), {},
@@ -228,6 +257,24 @@ private:
           });
           return Values();
         });
+  }
+
+  void emitMatrixTile(const Tile &tile) {
+    addMatrixProducts(b, {strips, tile.strip, panels, tile.panel, tile.begin, tile.end,
+                          sumsBetweenBlocks, tile.waits});
+    b.ifThen(b.le(steps, tile.end), [&] {
+      forPanelKind(tile.panel, [&](int64_t there) {
+        Values ofLanes = b.unrolledLoop(
+            tile.there, Values(vectors, b.splat(0)), [&](Value row, Values &ofLanes) {
+              for (int64_t j = 0; j < vectors; ++j) {
+                Values at(tile.waits);
+                at.append({row, b.index(j * b.lanes())});
+                storeSums(tile, b.loadVector(sumsBetweenBlocks, at), row, j, there, ofLanes[j]);
+              }
+            });
+        storeSquares(tile, ofLanes);
+      });
+    });
   }
 
   /// Calls `body` with the place of each of a tile's vectors between blocks.
@@ -264,25 +311,31 @@ private:
   void storeTile(const Tile &tile, ValueRange sums, int64_t columnsThere) {
     constexpr int64_t chains = 4; // of multiply-adds that do not wait for each other
     Values ofLanes(chains, b.splat(0));
-    Value firstRow = b.mul(tile.strip, height), firstColumn = b.mul(tile.panel, width);
-    for (auto [i, x] : llvm::enumerate(sums)) {
-      int64_t row = i / vectors, j = i % vectors, lanes = lanesOf(columnsThere, j);
-      if (!lanes)
-        continue;
-      Values at = {b.add(firstRow, row), b.add(firstColumn, j * b.lanes())};
-      if (onto)
-        x = b.addf(x, b.loadVector(c, at, lanes));
-      if (isStreamed)
-        vector::StoreOp::create(b, x, c, at, /*nontemporal=*/true,
-                                llvm::MaybeAlign(rowBytes(b.lanes())));
-      else
-        b.storeVector(x, c, at, lanes);
-      if (squares.empty())
-        continue;
-      Value &sum = ofLanes[i % chains];
-      Value next = emitFma(b, x, x, sum); // behind the last column of c is anything
-      sum = lanes < b.lanes() ? b.select(b.lanesBelow(lanes), next, sum) : next;
-    }
+    for (auto [i, x] : llvm::enumerate(sums))
+      storeSums(tile, x, b.index(i / vectors), i % vectors, columnsThere, ofLanes[i % chains]);
+    storeSquares(tile, ofLanes);
+  }
+  /// Vector j of a row; its squares are added to `ofLanes`.
+  void storeSums(const Tile &tile, Value x, Value row, int64_t j, int64_t columnsThere,
+                 Value &ofLanes) {
+    int64_t lanes = lanesOf(columnsThere, j);
+    if (!lanes)
+      return;
+    Values at = {b.add(b.mul(tile.strip, height), row),
+                 b.add(b.mul(tile.panel, width), j * b.lanes())};
+    if (onto)
+      x = b.addf(x, b.loadVector(c, at, lanes));
+    if (isStreamed)
+      vector::StoreOp::create(b, x, c, at, /*nontemporal=*/true,
+                              llvm::MaybeAlign(rowBytes(b.lanes())));
+    else
+      b.storeVector(x, c, at, lanes);
+    if (squares.empty())
+      return;
+    Value next = emitFma(b, x, x, ofLanes); // behind the last column of c is anything
+    ofLanes = lanes < b.lanes() ? b.select(b.lanesBelow(lanes), next, ofLanes) : next;
+  }
+  void storeSquares(const Tile &tile, ValueRange ofLanes) {
     if (!squares.empty())
       b.store(b.sumLanes(b.sumTree(ofLanes)), squares[1],
               b.add(b.mul(tile.panel, numStrips()), tile.strip));
@@ -352,7 +405,9 @@ private:
 
   Emit &b;
   Value x, dy, c, strips, panels;
-  int64_t rows, columns, height, width, vectors;
+  int64_t rows, columns;
+  bool isMatrices;
+  int64_t height, width, vectors;
   Value tokens, steps; // of a sum
   Type element;        // of strips and panels
   bool isWinograd;

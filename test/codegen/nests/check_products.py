@@ -12,7 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import quantize  # noqa: E402
 
 BF16_ARCH = "cooperlake"  # the first with AVX-512 BF16
+AMX_ARCH = "sapphirerapids"  # the first with AMX
 has_bf16 = arch == "x86-64-v4" and quantize.multiplies_bfloat16()
+has_amx = arch == "x86-64-v4" and nests.allows_matrices()
 TOKENS = (0, 1, 2, 37, 200, 701)
 
 
@@ -28,6 +30,8 @@ def gradient_text(name, m, n, height, width, element, kind="", what=""):
     squares = what == "squares"
     a, b, c = (f"memref<?x{m}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{n}xf32, strided<[?, 1], offset: ?>>", memref(m, n))
     strips, panels = (f"memref<{-(-size // part)}x?x{part}x{element}>" for size, part in ((m, height), (n, width)))
+    if kind == "matrices":
+        strips = f"memref<{-(-m // height)}x{height}x?x{element}>"
     buffers = {"%c": c, "%s": strips, "%p": panels} | ({"%t": "memref<?xf32>"} if kind == "winograd" else {})
     buffers |= {"%q": "memref<f32>", "%r": memref(-(-n // width) * -(-m // height))} if squares else {}
     types, names = ", ".join(buffers.values()), ", ".join(buffers)
@@ -56,6 +60,8 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
             b /= sizes_of_tokens
             scratch = [np.full((-(-size // part), steps_of(tokens), part), 77, np.float32 if element == "f32" else np.int32)
                        for size, part in ((m, height), (n, width))]
+            if kind == "matrices":
+                scratch[0] = np.full((-(-m // height), height, steps_of(tokens) + 16), 77, np.int32)
             if kind == "winograd":
                 scratch.append(garbage(tokens))
             c = garbage(m, n)
@@ -84,51 +90,69 @@ def check_gradients():
                            lambda tokens: 1 + max(1, -(-tokens // 132)) + -(-tokens // 6) * 6, kind="winograd", unit=4e-7)
     if has_bf16:
         check_gradients_on(BF16_ARCH, " bf16", lambda lanes: (8, 2 * lanes), lambda tokens: -(-tokens // 2), "i32", quantize.to_bf16)
+    if has_amx:
+        check_gradients_on(AMX_ARCH, " bf16 in matrix registers", lambda lanes: (32, 32), lambda tokens: -(-tokens // 32) * 16, "i32",
+                           quantize.to_bf16, kind="matrices")
+
+
+def words_of(k):
+    """What holds k features: as many words, and whole matrix registers with zeros at the end."""
+    return {"": -(-k // 2), " in whole registers": -(-k // 32) * 16}
+
+
+def filled(words, count, axis):
+    """With zeros up to `count`."""
+    missing = [(0, 0)] * words.ndim
+    missing[axis] = (0, count - words.shape[axis])
+    return np.pad(words, missing)
 
 
 def check_weights():
     if not has_bf16:
         return
     panel = 2 * nests.vector_lanes(BF16_ARCH)
-    cases = [(f"w{i}_{layout}", n, k, layout) for layout in ("out_in", "in_out")
-             for i, (n, k) in enumerate([(1, 1), (panel, 6), (panel + 1, 33), (5 * panel - 1, 47), (3 * panel, 96), (17, 101)])]
+    cases = [(f"w{i}_{layout}_{steps}", n, k, layout, what, steps) for layout in ("out_in", "in_out")
+             for i, (n, k) in enumerate([(1, 1), (panel, 6), (panel + 1, 33), (5 * panel - 1, 47), (3 * panel, 96), (17, 101)])
+             for steps, what in {steps: what for what, steps in words_of(k).items()}.items()]
     text = ""
-    for name, n, k, layout in cases:
-        w, y = memref(*((n, k) if layout == "out_in" else (k, n))), memref(-(-n // panel), -(-k // 2), panel, element="i32")
+    for name, n, k, layout, what, steps in cases:
+        w, y = memref(*((n, k) if layout == "out_in" else (k, n))), memref(-(-n // panel), steps, panel, element="i32")
         text += f"""
 func.func @{name}(%w: {w}, %y: {y}) {{
   transformer_cpu.pack_weight {layout} ins(%w) outs(%y) : ({w}, {y}) -> ()
   return
-}}""" + part_text(f"{name}part", layout, {"%w": w}, f"{-(-k // 2)}x{panel}xi32")
+}}""" + part_text(f"{name}part", layout, {"%w": w}, f"{steps}x{panel}xi32")
     library = nests.build(text, BF16_ARCH)
-    for name, n, k, layout in cases:
+    for name, n, k, layout, what, steps in cases:
         w = rows_of_sizes(n, k)
-        y = np.full((-(-n // panel), -(-k // 2), panel), 77, np.uint32)
+        y = np.full((-(-n // panel), steps, panel), 77, np.uint32)
         given = w if layout == "out_in" else np.ascontiguousarray(w.T)
         nests.call(library[name], given, y)
-        wanted = pairs(np.concatenate([w, np.zeros((-n % panel, k), np.float32)]), 1)
-        check(f"pack_weight bf16 pairs {k}x{n} {layout}", np.array_equal(y, np.moveaxis(wanted.reshape(-1, panel, wanted.shape[1]), 1, 2)))
-        check(f"pack_weight bf16 pairs {k}x{n} {layout} by parts", check_parts(nests.call, library[f"{name}part"], y, given))
+        wanted = filled(pairs(np.concatenate([w, np.zeros((-n % panel, k), np.float32)]), 1), steps, 1)
+        check(f"pack_weight bf16 pairs{what} {k}x{n} {layout}", np.array_equal(y, np.moveaxis(wanted.reshape(-1, panel, wanted.shape[1]), 1, 2)))
+        check(f"pack_weight bf16 pairs{what} {k}x{n} {layout} by parts", check_parts(nests.call, library[f"{name}part"], y, given))
 
 
 def check_rows():
     if not has_bf16:
         return
     widths, text = [1, 2, 31, 32, 33, 100, 768], ""
-    for k in widths:
-        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{-(-k // 2)}xi32>"
+    cases = sorted({(k, steps) for k in widths for steps in words_of(k).values()})
+    for k, steps in cases:
+        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{steps}xi32>"
         text += f"""
-func.func @rows{k}(%x: {x}, %y: {y}) {{
+func.func @rows{k}_{steps}(%x: {x}, %y: {y}) {{
   transformer_cpu.bfloat16_rows ins(%x) outs(%y) : ({x}, {y}) -> ()
   return
 }}"""
     library = nests.build(text, BF16_ARCH)
-    for k in widths:
+    for k, steps in cases:
         for count in (0, 1, 37):
             x = rows_of_sizes(count, k + 9)[:, 3 : 3 + k]
-            y = np.full((count, -(-k // 2)), 77, np.uint32)
-            nests.call(library[f"rows{k}"], x, y)
-            check(f"bfloat16_rows {k} rows {count}", np.array_equal(y, pairs(x, 1)))
+            y = np.full((count + 3, steps), 77, np.uint32)  # for more rows than there are
+            nests.call(library[f"rows{k}_{steps}"], x, y)
+            same = np.array_equal(y[:count], filled(pairs(x, 1), steps, 1)) and bool((y[count:] == 77).all())
+            check(f"bfloat16_rows {k} in {steps} words, rows {count}", same)
 
 
 run_checks(check_gradients, check_weights, check_rows)

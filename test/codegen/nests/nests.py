@@ -14,6 +14,8 @@ LLVM = os.environ.get("LLVM_BIN", "/usr/lib/llvm-22/bin")
 OPT = os.environ.get("TRANSFORMER_OPT", "transformer-opt")
 # Other kernels than the CPU's.
 EMIT = os.environ.get("NESTS_EMIT", "--transformer-cpu-set-target=arch={arch} --transformer-cpu-emit-nests").split()
+# What upstream's tools do not know: registers of matrices.
+LOWER_OWN = ["--transformer-cpu-lower-matrices"]
 # An option for other drivers: what turns scf.forall into something that runs.
 FORALL = os.environ.get("NESTS_FORALL", "--scf-forall-to-for --canonicalize").split()
 LINK = os.environ.get("NESTS_LINK", "").split()
@@ -52,7 +54,7 @@ def vector_lanes(arch):
 def build(text, arch):
     """The functions of `text` as a ctypes library, compiled for `arch`."""
     folder = tempfile.mkdtemp(prefix="nests")
-    text = emit(text, arch, *FORALL)
+    text = emit(text, arch, *FORALL, *LOWER_OWN)
     text = run([f"{LLVM}/mlir-opt", *LOWER], text)
     text = run([f"{LLVM}/mlir-translate", "--mlir-to-llvmir"], text)
     source, library = f"{folder}/k.ll", f"{folder}/k.so"
@@ -62,6 +64,13 @@ def build(text, arch):
          "-fno-slp-vectorize", "-fno-unroll-loops", "-ffp-contract=off", "-shared", "-fPIC",
          "-Wno-override-module", source, *LINK, "-lm", "-o", library], "")
     return ctypes.CDLL(library)
+
+
+def allows_matrices():
+    """Whether this CPU has AMX and the system lets this process use it, which it must be asked for."""
+    arch_prctl, request_permission, tile_data = 158, 0x1023, 18
+    flags = open("/proc/cpuinfo").read().split()
+    return "amx_bf16" in flags and ctypes.CDLL(None).syscall(arch_prctl, request_permission, tile_data) == 0
 
 
 def call(function, *arguments):

@@ -1,4 +1,4 @@
-//===- LoopOverActivations.cpp - long epilogues as loops ------------------===//
+//===- LoopOverRows.cpp - epilogues as loops over rows --------------------===//
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "dialect/GradientOps.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -8,6 +8,19 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+/// The contraction over zeros, with the sums in a tensor of their own.
+static Value sumApart(RewriterBase &rewriter, linalg::GenericOp contraction, linalg::FillOp fill) {
+  if (formatOf(contraction).usesMatrixRegisters())
+    return multiplyMatrices(rewriter, contraction);
+  Value result = fill.getOutputs()[0];
+  rewriter.setInsertionPoint(fill);
+  Value sums = tensor::EmptyOp::create(rewriter, fill.getLoc(),
+                                       tensor::getMixedSizes(rewriter, fill.getLoc(), result),
+                                       cast<RankedTensorType>(result.getType()).getElementType());
+  rewriter.modifyOpInPlace(fill, [&] { fill.getOutputsMutable().assign(sums); });
+  return contraction.getResult(0);
+}
+
 /// The epilogue with the tile's sums as an input, in a tensor of their own, where they begin as
 /// zeros; where they go on from sums of blocks of k before, these are in the result.
 static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilogue) {
@@ -16,20 +29,14 @@ static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilog
   if (!fill)
     return epilogue;
   Value result = fill.getOutputs()[0];
-  auto type = cast<RankedTensorType>(result.getType());
-  rewriter.setInsertionPoint(fill);
-  Value sums = tensor::EmptyOp::create(rewriter, fill.getLoc(),
-                                       tensor::getMixedSizes(rewriter, fill.getLoc(), result),
-                                       type.getElementType());
-  rewriter.modifyOpInPlace(fill, [&] { fill.getOutputsMutable().assign(sums); });
   SmallVector<Value> inputs(epilogue.getInputs());
   SmallVector<AffineMap> maps = epilogue.getIndexingMapsArray();
   maps.insert(maps.end() - 1, maps.back());
-  inputs.push_back(contraction.getResult(0));
+  inputs.push_back(sumApart(rewriter, contraction, fill));
   rewriter.setInsertionPoint(epilogue);
   auto reading = linalg::GenericOp::create(
-      rewriter, epilogue.getLoc(), type, inputs, result, maps, epilogue.getIteratorTypesArray(),
-      [&](OpBuilder &b, Location, ValueRange arguments) {
+      rewriter, epilogue.getLoc(), result.getType(), inputs, result, maps,
+      epilogue.getIteratorTypesArray(), [&](OpBuilder &b, Location, ValueRange arguments) {
         IRMapping map;
         map.map(epilogue.getBody()->getArguments(), arguments.drop_back());
         for (Operation &op : *epilogue.getBody())
@@ -40,12 +47,18 @@ static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilog
   return reading;
 }
 
-LogicalResult mlir::transformer::loopOverActivations(func::FuncOp function,
-                                                     const FrozenRewritePatternSet &patterns) {
+static bool isLong(linalg::GenericOp epilogue) {
+  auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
+  return formatOf(contraction).usesMatrixRegisters() ||
+         llvm::any_of(*epilogue.getBody(),
+                      [](Operation &op) { return isa<ActivationOp, ActivationGradientOp>(op); });
+}
+
+LogicalResult mlir::transformer::loopOverRows(func::FuncOp function,
+                                              const FrozenRewritePatternSet &patterns) {
   IRRewriter rewriter(function.getContext());
   for (linalg::GenericOp epilogue : epilogues(function)) {
-    if (llvm::none_of(*epilogue.getBody(),
-                      [](Operation &op) { return isa<ActivationOp, ActivationGradientOp>(op); }))
+    if (!isLong(epilogue))
       continue;
     epilogue = readSums(rewriter, epilogue);
     scf::SCFTilingOptions options;

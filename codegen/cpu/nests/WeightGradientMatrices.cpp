@@ -1,0 +1,80 @@
+//===- WeightGradientMatrices.cpp - over tokens in matrix registers -------===//
+//
+// A register of the left factor is 16 columns of a by 16 pairs of tokens, one of the right factor
+// as many pairs by 16 columns of b: the pairs of a are transposed on their way into strips.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/WeightGradientMatrices.h"
+#include "codegen/cpu/nests/Bfloat16.h"
+#include "codegen/cpu/nests/Rows.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+void transformer::packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, Value strips) {
+  int64_t size = b.target.matrixRows(), height = 2 * size;
+  Value tokens = b.dim(x, 0), whole = b.mul(b.div(tokens, 2 * size), 2 * size);
+  /// A square of words, of tokens from `token` on.
+  auto pack = [&](Value token, int64_t column, bool isWhole) {
+    auto read = [&](int64_t i) {
+      Value at = b.add(token, i), first = b.add(b.mul(strip, height), column);
+      int64_t count = std::min(size, there - column);
+      if (isWhole)
+        return b.loadVector(x, {at, first}, count);
+      Value row = b.loadVector(x, {b.min(at, b.sub(tokens, b.index(1))), first}, count);
+      return b.select(b.lt(at, tokens), row, b.splat(0));
+    };
+    Values words;
+    for (int64_t i = 0; i < 2 * size; i += 2) {
+      Value earlier = read(i);
+      words.push_back(emitPairs(b, earlier, read(i + 1)));
+    }
+    b.transposeSquare(words);
+    for (auto [i, row] : llvm::enumerate(words))
+      vector::StoreOp::create(b, row, strips,
+                              ValueRange{strip, b.index(column + i), b.div(token, 2)});
+  };
+  auto packAll = [&](Value token, bool isWhole) {
+    for (int64_t column = 0; column < there; column += size)
+      pack(token, column, isWhole);
+  };
+  b.forEach(b.index(0), whole, 2 * size, [&](Value token) { packAll(token, /*isWhole=*/true); });
+  b.ifThen(b.lt(whole, tokens), [&] { packAll(whole, /*isWhole=*/false); });
+}
+
+void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
+  int64_t size = b.target.matrixRows();
+  constexpr int64_t ofStrip = 4, ofPanel = 6; // registers 0 to 3: sums, row by row
+  auto forSums = [&](function_ref<void(int64_t sum, ValueRange at)> body) {
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 2; ++j) {
+        Values at(tile.place);
+        at.append({b.index(i * size), b.index(j * size)});
+        body(2 * i + j, at);
+      }
+  };
+  b.ifElse(
+      b.eq(tile.begin, b.index(0)), {},
+      [&] {
+        for (int64_t sum = 0; sum < 4; ++sum)
+          cpu::ZeroMatrixOp::create(b, sum);
+        return Values();
+      },
+      [&] {
+        forSums(
+            [&](int64_t sum, ValueRange at) { cpu::LoadMatrixOp::create(b, sum, tile.sums, at); });
+        return Values();
+      });
+  b.forEach(tile.begin, tile.end, size, [&](Value step) {
+    for (int64_t j = 0; j < 2; ++j)
+      cpu::LoadMatrixOp::create(b, ofPanel + j, tile.panels,
+                                ValueRange{tile.panel, step, b.index(j * size)});
+    for (int64_t i = 0; i < 2; ++i) {
+      cpu::LoadMatrixOp::create(b, ofStrip + i, tile.strips,
+                                ValueRange{tile.strip, b.index(i * size), step});
+      for (int64_t j = 0; j < 2; ++j)
+        cpu::AddMatrixProductOp::create(b, 2 * i + j, ofStrip + i, ofPanel + j);
+    }
+  });
+  forSums([&](int64_t sum, ValueRange at) { cpu::StoreMatrixOp::create(b, sum, tile.sums, at); });
+}

@@ -1,0 +1,27 @@
+//===- WeightGradientMatrices.h - over tokens in matrix registers -*- C++ -*-===//
+#ifndef CODEGEN_CPU_NESTS_WEIGHTGRADIENTMATRICES_H
+#define CODEGEN_CPU_NESTS_WEIGHTGRADIENTMATRICES_H
+
+#include "codegen/cpu/nests/Emit.h"
+
+namespace mlir::transformer {
+
+/// Columns of x `[T, M]`, rounded, as rows of words of two tokens: `strips[strip, i, u]` are tokens
+/// 2 u and 2 u + 1 of column `first column + i`, of which `there` are inside of x; zeros behind the
+/// last token to the end of a register.
+void packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, Value strips);
+
+/// Of `transformer_cpu.weight_gradient` with matrices: a tile of c, and the words that it sums.
+struct MatrixTile {
+  Value strips, strip, panels, panel;
+  Value begin, end; // whole registers
+  Value sums;       // [.., .., MR, NR]
+  Values place;     // of the tile's in `sums`
+};
+
+/// Adds the products to the sums, which begin as zeros where `begin` is 0.
+void addMatrixProducts(Emit &b, const MatrixTile &tile);
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_CPU_NESTS_WEIGHTGRADIENTMATRICES_H
