@@ -29,6 +29,8 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     | `fma` | a multiply and an add are one instruction |
     | `winograd_vectors` | vectors in a row of the tile of Winograd's inner product, which pays where additions have pipes beside the multiply-adds; 0: it does not |
     | `winograd_least_k` | from so many inputs K on; shorter sums are one block of a pair's or a product's additions either way, of which those of pairs round more |
+    | `product_vectors` | vectors in a row of the tile of linear layers' multiply-adds |
+    | `packs_ahead` | a panel's weights are better fetched while it is packed than beside the products before it |
     | `streams` | that a core reads from memory at once, or it gets less than memory gives |
     | `unroll` | a loop over single k: enough to hide the loop's own cost |
     | `prefetch_bytes` | how far ahead a tall tile fetches its panel |
@@ -39,7 +41,7 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
                         StringRefParameter<>:$cpu, StringRefParameter<>:$features, "::mlir::ArrayAttr":$required,
                         "int64_t":$vector_lanes, "int64_t":$vector_registers, "int64_t":$l1_bytes,
                         "int64_t":$l2_bytes, "int64_t":$line_bytes, "bool":$fma, "int64_t":$winograd_vectors,
-                        "int64_t":$winograd_least_k, "int64_t":$streams, "int64_t":$unroll, "int64_t":$prefetch_bytes,
+                        "int64_t":$winograd_least_k, "int64_t":$product_vectors, "bool":$packs_ahead, "int64_t":$streams, "int64_t":$unroll, "int64_t":$prefetch_bytes,
                         "int64_t":$task_bytes, "int64_t":$task_rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
@@ -63,6 +65,13 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     /// Rows of the register tile: accumulators, one row of the panel and a
     /// broadcast must fit the registers, without FMA also the products.
     int64_t tileRows() const { return getVectorRegisters() >= 32 ? 8 : getFma() ? 6 : 4; }
+
+    /// The same of linear layers by multiply-adds and of products over tokens.
+    int64_t productColumns() const { return getVectorLanes() * getProductVectors(); }
+    int64_t productRows() const {
+      int64_t vectors = getProductVectors();
+      return vectors == tileVectors() ? tileRows() : (getVectorRegisters() - vectors - 1) / vectors;
+    }
   }];
 }
 

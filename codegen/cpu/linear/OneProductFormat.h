@@ -10,12 +10,12 @@ namespace mlir::transformer {
 /// All such formats sum in one order.
 class OneProductFormat : public LinearFormat {
 public:
-  int64_t tileRows(cpu::TargetAttr target) const override { return target.tileRows(); }
-  int64_t tileColumns(cpu::TargetAttr target) const override { return target.panelColumns(); }
+  int64_t tileRows(cpu::TargetAttr target) const override { return target.productRows(); }
+  int64_t tileColumns(cpu::TargetAttr target) const override { return target.productColumns(); }
   /// A row alone waits for memory: four streams bring more than one, eight no more than four.
   /// Without FMA products take registers, too.
   FewRowsTile fewRowsTile(cpu::TargetAttr target) const override {
-    return FewRowsTile::of(target, target.getFma() ? 4 : 2, target.tileVectors());
+    return FewRowsTile::of(target, target.getFma() ? 4 : 2, target.getProductVectors());
   }
   int64_t products() const override { return 1; }
   int64_t sumSteps() const override { return 256; }

@@ -2,9 +2,7 @@
 //
 // In a step of training weights are packed anew in each call. A task that packs its own panels
 // has them in its caches, and only the weight passes through memory, fetched while the panels
-// before are multiplied (PrefetchPanels.cpp). Not so with matrix registers: lines on their way
-// from memory keep those that the second-level cache has for them waiting, and took up to twice
-// the time of a product; packing fetches for itself.
+// before are multiplied (PrefetchPanels.cpp), or where the target says so by packing itself.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/LinearTiles.h"

@@ -366,7 +366,9 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
                                   constant(ofRegister));
   }
   Type element = rounded ? Type(b.getI32Type()) : b.getF32Type();
-  SmallVector<int64_t> columns = {target.tileRows(), target.panelColumns()};
+  SmallVector<int64_t> columns = {target.productRows(), target.productColumns()};
+  if (rounded)
+    columns = {target.tileRows(), target.panelColumns()};
   const LinearFormat &format = winograd ? winogradFormat() : bfloat16MatrixFormat();
   if (winograd || ofRegister)
     columns = {format.tileRows(target), format.tileColumns(target)};

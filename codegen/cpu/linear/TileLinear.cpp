@@ -105,7 +105,7 @@ private:
       if (pack) {
         Operation *task = loops->front();
         moveIntoTasks(rewriter, pack, cast<scf::ForallOp>(task), *getConstantIntValue(panels),
-                      format.usesMatrixRegisters());
+                      target.getPacksAhead());
         for (linalg::GenericOp inTask : epilogues(task))
           if (failed(fuseTile(rewriter, inTask, {rowsOfBlock, all, all}, {}, /*parallel=*/false)))
             return failure();
