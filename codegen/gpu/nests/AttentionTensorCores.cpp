@@ -77,6 +77,7 @@ bool transformer::simt::hasTensorCoreAttention(kernel::AttentionOp op, const Gpu
 bool transformer::simt::emitAttentionTensorCores(Loops &b, kernel::AttentionOp op) {
   if (!b.target || !halfType(op.getQ()))
     return false;
-  TensorCoreAttention(b, op, *shapeFor(op, *b.target)).emit();
+  if (!emitAttentionWarpgroups(b, op))
+    TensorCoreAttention(b, op, *shapeFor(op, *b.target)).emit();
   return true;
 }
