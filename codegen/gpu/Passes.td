@@ -68,9 +68,10 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
     log, and exp and powers on f64 by arithmetic. Plain kernels: a row or a number a
     thread. Where the module has a GPU as its target, attention and matrix products are
     kernels of blocks whose threads have shared memory in common (`memref.alloca` of the
-    workgroup), tiles of their size, and barriers; products of bf16 or f16 are the tensor cores'
-    (`mma.sync`), and of a number of rows that is not known the host chooses between a tile
-    of many and one of few. Fails, naming the op, for one that is left.
+    workgroup), tiles of their size, and barriers; products and attention of bf16 or f16 are the
+    tensor cores' (`mma.sync`, or `wgmma` where the target has it), and of a number of rows that is
+    not known the host chooses between a product's tile of many and one of few. Fails, naming the
+    op, for one that is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",

@@ -27,7 +27,10 @@ constexpr GpuTarget targets[] = {
      .tensorProductOfFew = {16, 64, 128, 4, 16, 64},
      .producerThreads = 128,
      .producerRegisters = 40,
-     .consumerRegisters = 232},
+     .consumerRegisters = 232,
+     .attentionWarpgroups = 2,
+     .attentionProducerRegisters = 56,
+     .attentionConsumerRegisters = 224},
 };
 
 struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTargetPass> {

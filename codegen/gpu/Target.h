@@ -61,6 +61,16 @@ struct GpuTarget {
   /// registers that each of either has then: no more than the block is launched with. 0: whoever
   /// multiplies copies.
   int64_t producerThreads = 0, producerRegisters = 0, consumerRegisters = 0;
+
+  /// Attention by wgmma: warpgroups with 64 rows of a tile each, 0: there is no such instruction;
+  /// keys of a tile, a multiple of 128; half where there are biases or dropout, or a thread's sums
+  /// are more than `tensorAttentionSums`, and half of that with both and more of them; tiles of
+  /// keys, and as many of values, that may be on their way or in work, at most; registers as above.
+  int64_t attentionWarpgroups = 0, warpgroupAttentionKeys = 128, warpgroupAttentionSums = 104,
+          attentionStages = 4;
+  int64_t attentionProducerRegisters = 0, attentionConsumerRegisters = 0;
+  /// With heads of at most so many numbers warpgroups take turns to multiply.
+  int64_t attentionTurnsHeadDim = 128;
 };
 
 /// Null: no such architecture.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Attention on rows of bfloat16 or float16 by a GPU's tensor cores, run by its driver (here an emulated one), beside what the op's
 definition says of them (weights rounded likewise, the rest exact): masks, windows, biases, dropout, heads that share
-keys, heads of any size, other sequences' keys, merged projections; sequences are empty, short, and longer than tiles.
-Weights on the edge between two numbers may fall to the other side, which few numbers see; what else there is of an error
-is float32's. A row has the same bits whatever is beside it. TRANSFORMER_TEST_TARGET says what for."""
+keys, heads of any size, other sequences' keys, merged projections; sequences are empty, short, longer than a tile and
+than all tiles that are in memory at once. Weights on the edge between two numbers may fall to the other side, which few
+numbers see; what else there is of an error is float32's. A row has the same bits whatever is beside it, even NaNs. TRANSFORMER_TEST_TARGET says what for."""
 
 import sys
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ import quantize  # noqa: E402
 from dropout import factors  # noqa: E402
 
 GRID = "tensor<?x?xi64>"
-LENGTHS = {"a": (70, 0, 1, 133, 9), "b": (130, 3, 1, 140, 0)}  # queries without keys, keys without queries
+# Queries without keys, keys without queries, fewer keys than queries, more tiles of keys than may be on their way.
+LENGTHS = {"a": (70, 0, 1, 133, 9), "b": (130, 3, 1, 140, 0), "c": (30, 0, 5, 700, 0)}
 DIGITS = {"bf16/bf16": 8, "f16/f16": 11}
 
 
@@ -57,6 +58,9 @@ CASES = (
     Attention("odd", 3, 3, 5, window=3),
     Attention("dropped", 4, 2, 24, window=90, dropout=0.3),
     Attention("too_wide", 1, 1, 264, causal=True),
+    Attention("long", 2, 1, 64, causal=True, memory="c"),
+    Attention("long_table", 2, 2, 80, window=400, bias=(2, 9), memory="c"),
+    Attention("long_dropped", 3, 1, 112, memory="c", dropout=0.2),
 )
 SCALE, KEY = 0.3, 0x0123456789ABCDEF
 FLOAT32 = 1e-5  # of what is added
@@ -178,12 +182,16 @@ class Model:
         source = folder / "model.mlir"
         source.write_text(model_text())
         compile_program(compiler, source, self.program, *quantize.options(form))
-        self.weights = {
+        weights = {
             name: (random.standard_normal(shape) / (shape[1] ** 0.5 if ".w" in name else 1)).astype(np.float32)
             for case in CASES
             for name, shape in parameters(case).items()
         }
-        save_file(self.weights, folder / "weights.safetensors")
+        self.use(weights)
+
+    def use(self, weights: dict[str, np.ndarray]) -> None:
+        self.weights = weights
+        save_file(weights, self.folder / "weights.safetensors")
 
     def run(self, sequences: tuple[int, ...], columns: int = 0) -> list[dict[str, np.ndarray]]:
         """Each sequence's rows of all outputs, with at least that many columns."""
@@ -228,6 +236,26 @@ def check_rows(model: Model, whole: list[dict[str, np.ndarray]]) -> str | None:
     return None
 
 
+def check_neighbours(model: Model, whole: list[dict[str, np.ndarray]]) -> str | None:
+    """The last sequence's rows, behind the others' keys and values, are no numbers."""
+    sides = {f"{case.name}.{what}": case.memory if what in "kv" else "a" for case in CASES for what in ("q", "k", "v", "x")}
+    usual, weights = model.weights, {}
+    for name, value in usual.items():
+        weights[name] = value.copy()
+        if name in sides and (last := LENGTHS[sides[name]][-1]):
+            weights[name][-last:] = np.nan
+    model.use(weights)
+    found = model.run(tuple(range(len(LENGTHS["a"]))))
+    model.use(usual)
+    for case in CASES:
+        for i in range(len(found) - 1):
+            if found[i][case.name].tobytes() != whole[i][case.name].tobytes():
+                return f"{case.name}, sequence {i}: other bits"
+        if LENGTHS[case.memory][-1] and not np.isnan(found[-1][case.name]).all():
+            return f"{case.name}: the last sequence has numbers"
+    return None
+
+
 def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) -> None:
     for form in forms:
         model = Model(folder / form.partition("/")[0], compiler, form)
@@ -235,6 +263,7 @@ def check(compiler: Path, folder: Path, report: Report, forms: Sequence[str]) ->
         for case in CASES:
             report.add(f"attention/{case.name} {form}", why_wrong(case, model, whole))
         report.add(f"attention {form}: a row's bits", check_rows(model, whole))
+        report.add(f"attention {form}: beside what is no number", check_neighbours(model, whole))
 
 
 if __name__ == "__main__":

@@ -33,8 +33,9 @@ template <typename Op> int64_t numbersOfOptions(Op op) {
 bool emitAttentionBlocks(Loops &b, kernel::AttentionOp op, KeysOf keysOf);
 bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
-/// Likewise, on rows of bf16 or f16.
+/// Likewise, on rows of bf16 or f16; by wgmma where the target has it and takes the op's rows.
 bool emitAttentionTensorCores(Loops &b, kernel::AttentionOp op);
+bool emitAttentionWarpgroups(Loops &b, kernel::AttentionOp op);
 
 /// What the backward pass has besides its op's operands.
 struct GradientBuffers {

@@ -134,6 +134,9 @@ public:
       for (int64_t stage = 0; stage < ahead; ++stage)
         copy(b.index(stage));
       Values zeros(threadsPart->numSums(), b.scalar(0));
+      // Of no depth at all these are what is waited for: ptxas takes no constants for wgmma's sums.
+      if (isOfWarpgroups())
+        zeros = beginProducts(b, zeros);
       Values sums = b.loop(b.index(0), steps, zeros, [&](Value step, ValueRange before) {
         waitForGroups(b, ahead - 1);
         threadsPart->publish();

@@ -27,16 +27,26 @@ Value descriptorOf(Loops &b, const WarpgroupOperand &operand, Value address);
 
 /// What this thread has written to shared memory is there for wgmma, behind the next barrier.
 void publishToWarpgroups(Loops &b);
-/// Before the first product after a thread's sums were written by others.
+/// Before the first product after a thread's sums, or registers that it multiplies, were written by
+/// others: of those, f32 or i32, that are given it gives what products take.
 void beginProducts(Loops &b);
+Values beginProducts(Loops &b, ValueRange registers);
 /// Begins to add the products of `wgmmaRows` of x and all of y's rows, `wgmmaDepth` of each, to the
 /// sums; the descriptors tell where those start. Both are of `type`.
 Values multiplyAsync(Loops &b, FloatType type, const WarpgroupOperand &x, Value ofX,
                      const WarpgroupOperand &y, Value ofY, ValueRange sums);
+/// Likewise, from zero, of `columns` rows of y.
+Values multiplyAsync(Loops &b, FloatType type, const WarpgroupOperand &x, Value ofX,
+                     const WarpgroupOperand &y, Value ofY, int64_t columns);
+/// Likewise, of x in registers: of a thread four, which lie as two sums of eight columns do,
+/// packed. Nothing may write them before the products are waited for.
+Values multiplyAsync(Loops &b, FloatType type, ValueRange x, const WarpgroupOperand &y, Value ofY,
+                     ValueRange sums);
 /// What was begun since the last call is a group.
 void commitProducts(Loops &b);
-/// The sums when all groups but the last `pending` are in them. Before that nothing may read them.
-Values waitForProducts(Loops &b, int64_t pending, ValueRange sums);
+/// Of registers, sums and what else is given, when all groups but the last `pending` are in the
+/// sums. Before that nothing may read those, and what is made of the others is made behind it.
+Values waitForProducts(Loops &b, int64_t pending, ValueRange registers);
 
 } // namespace mlir::transformer::simt
 

@@ -1,7 +1,8 @@
 //===- Warpgroup.cpp - wgmma ----------------------------------------------===//
 //
 // Products run when they are waited for; meanwhile the accumulators hold NaNs, so
-// that who reads them too early gets some. Each warp computes its 16 rows.
+// that who reads them too early gets some, and A's registers, which are read until
+// then, must stay as they were. Each warp computes its 16 rows.
 //
 //===----------------------------------------------------------------------===//
 #include "test/emulator/decode/Lanes.h"
@@ -152,6 +153,19 @@ int accumulatorsOf(const Shape &shape) {
   return shape.columns / (shape.result == Type::F16 ? 4 : 2);
 }
 
+void checkFragment(Warp &w, const PendingProduct &product) {
+  Shape shape = shapeOf(*product.in);
+  const Place *places = &w.block->launch->kernel->places[product.in->list];
+  for (int r = 0; shape.fromRegisters && r < 4; ++r) {
+    const uint32_t *now = w.in<uint32_t>(places[accumulatorsOf(shape) + r]);
+    for (int lane = 0; lane < lanes; ++lane)
+      if (now[lane] != product.fragment[r][lane])
+        throw Fault{Result::LaunchFailed,
+                    text("register %d of a product's matrix changed before it was waited for", r),
+                    lane};
+  }
+}
+
 // op[0] scale-d (a predicate), op[1] A's descriptor, op[2] B's. The list: D, then A's registers.
 void issue(Warp &w, const Instruction &in, Mask mask) {
   if (!w.converged(in, mask, allLanes))
@@ -192,6 +206,7 @@ void wait(Warp &w, const Instruction &in, Mask) {
     ++done;
   for (size_t i = 0; i < done; ++i) {
     const PendingProduct &product = w.products[i];
+    checkFragment(w, product);
     multiply(w, product);
     const Place *places = &w.block->launch->kernel->places[product.in->list];
     for (int k = 0; k < accumulatorsOf(shapeOf(*product.in)); ++k) {

@@ -231,6 +231,66 @@ TEST_F(Bulk, WarpgroupProducts) {
   EXPECT_NE(run("")[5], got[5]); // the accumulators are not there yet
 }
 
+// D = A * B of 64 x 16 numbers in registers, those of lane 4 i + j two neighbours of row i, and 16
+// x 32 numbers in shared memory, N contiguous: twice, once from zero.
+TEST_F(Bulk, WarpgroupProductsOfRegisters) {
+  constexpr int n = 32, depth = 16;
+  auto number = [](int i, int k) { return float((i * 5 + k * 3 + i * k) % 11 - 5); };
+  auto bfloat = [](float value) { return uint16_t(std::bit_cast<uint32_t>(value) >> 16); };
+  std::vector<uint16_t> a(128 * 8), b(depth * 64);
+  for (int thread = 0; thread < 128; ++thread)
+    for (int r = 0; r < 4; ++r)
+      for (int e = 0; e < 2; ++e)
+        a[thread * 8 + r * 2 + e] = bfloat(
+            number(thread / 32 * 16 + thread % 32 / 4 + r % 2 * 8, r / 2 * 8 + thread % 4 * 2 + e));
+  for (int k = 0; k < depth; ++k)
+    for (int column = 0; column < 64; ++column)
+      b[k * 64 + column] = bfloat(number(k + 2, column));
+  std::string sums = "{", stores;
+  for (int i = 0; i < n / 2; ++i) {
+    sums += (i ? ", %f" : "%f") + std::to_string(i);
+    stores += "st.global.f32 [%rd9+" + std::to_string(4 * i) + "], %f" + std::to_string(i) + ";\n";
+  }
+  auto product = [&](const std::string &adds) {
+    return "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 " + sums +
+           "}, {%r10, %r11, %r12, %r13}, %rd2, " + adds + ", 1, 1, 1;\n";
+  };
+  auto body = [&](const std::string &before) {
+    return declarations + initialise + "mov.u32 %r20, 0; mov.u32 %r21, 0;\n" + fetch("%a1", 2048) +
+           waitForIt + R"(
+    mad.wide.u32 %rd1, %t, 16, %a0;
+    ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd1];
+    shr.u32 %r1, %r30, 4;
+    cvt.u64.u32 %rd2, %r1;
+    or.b64 %rd2, %rd2, 0x4000004000800000;
+    setp.eq.u32 %p1, 1, 1;
+    setp.eq.u32 %p2, 1, 0;
+    wgmma.fence.sync.aligned;
+)" + product("%p2") +
+           product("%p1") + "wgmma.commit_group.sync.aligned;\n" + before +
+           "wgmma.wait_group.sync.aligned 0;\nmad.wide.u32 %rd9, %t, " + std::to_string(2 * n) +
+           ", %a2;\n" + stores;
+  };
+  auto run = [&](const std::string &before, uint64_t out) {
+    return launch(moduleOf(3, body(before), {}, "sm_90a"),
+                  {upload(a), map(upload(b), bfloat16, 64, depth, 64, depth, 3), out}, 1, 128);
+  };
+  uint64_t out = allocate(64 * n * 4);
+  ASSERT_EQ(run("", out), success) << said;
+  auto got = download<float>(out, 64 * n);
+  for (int thread = 0; thread < 128; ++thread)
+    for (int i = 0; i < n / 2; ++i) {
+      int row = thread / 32 * 16 + thread % 32 / 4 + 8 * (i / 2 % 2),
+          column = i / 4 * 8 + thread % 4 * 2 + i % 2;
+      float expected = 0;
+      for (int k = 0; k < depth; ++k)
+        expected += 2 * number(row, k) * number(k + 2, column);
+      EXPECT_EQ(got[thread * n / 2 + i], expected) << row << " " << column;
+    }
+  EXPECT_EQ(run("add.u32 %r12, %r12, 1;\n", allocate(64 * n * 4)), launchFailed);
+  EXPECT_NE(said.find("changed before it was waited for"), said.npos) << said;
+}
+
 TEST_F(Bulk, MapsThatCannotBe) {
   alignas(64) std::byte bytes[128];
   uint64_t address = allocate(4096), sizes[] = {64, 8}, strides[] = {128}, odd[] = {120};
