@@ -35,6 +35,7 @@ bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
 /// Likewise, on rows of bf16 or f16.
 bool emitAttentionTensorCores(Loops &b, kernel::AttentionOp op);
+bool emitAttentionTensorCores(Loops &b, kernel::PagedAttentionOp op);
 
 /// What the backward pass has besides its op's operands.
 struct GradientBuffers {
