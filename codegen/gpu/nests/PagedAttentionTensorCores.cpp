@@ -272,7 +272,9 @@ private:
         [&] { return Values{b.index(0)}; });
     waitForCopies(b);
     barrier(b);
-    Values loaded = tile.loadRows(queries), before(begun);
+    // As registers, where sums leave enough of them: else nearly all are taken.
+    bool keepsQueries = 2 * shape.numSums() <= b.target->tensorAttentionSums;
+    Values loaded = keepsQueries ? tile.loadRows(queries) : Values(), before(begun);
     before.append(rows, lowest(b));
     before.append(rows + shape.numSums(), b.scalar(0));
     Values done = b.loop(from, end, before, [&, end = end](Value number, ValueRange state) {
