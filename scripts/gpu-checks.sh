@@ -33,6 +33,7 @@ gpu_checks() {
   check_on_gpu golden/check.py "${target[@]}"
   check_on_gpu e2e/gpu_products.py
   check_on_gpu e2e/gpu_attention.py
+  check_on_gpu e2e/gpu_paged_attention.py
   check_on_gpu e2e/invariance.py
   check_on_gpu e2e/parts.py
   check_on_gpu golden/adapters.py

@@ -167,7 +167,11 @@ private:
 
 /// Whether rows of 16 bits are what attention multiplies.
 template <typename Op> bool multipliesHalf(Op op, const GpuTarget *target) {
-  SmallVector<Value> multiplied = {op.getQ(), op.getK(), op.getV()};
+  SmallVector<Value> multiplied = {op.getQ()};
+  if constexpr (std::is_same_v<Op, kernel::PagedAttentionOp>)
+    multiplied.push_back(op.getCache());
+  else
+    multiplied.append({op.getK(), op.getV()});
   if constexpr (std::is_same_v<Op, kernel::AttentionGradientOp>)
     multiplied.push_back(op.getDresult());
   FloatType type = op.getOptions().getRounding();
@@ -219,6 +223,8 @@ private:
       return llvm::all_of(slice->getUses(), [&](OpOperand &each) { return isNarrow(each); });
     if (auto attention = dyn_cast<kernel::AttentionOp>(reader))
       return multipliesHalf(attention, target);
+    if (auto attention = dyn_cast<kernel::PagedAttentionOp>(reader))
+      return use.get() == attention.getQ() && multipliesHalf(attention, target);
     if (auto gradient = dyn_cast<kernel::AttentionGradientOp>(reader))
       return use.get() != gradient.getResult() && multipliesHalf(gradient, target);
     if (auto append = dyn_cast<kernel::AppendPagesOp>(reader))
@@ -229,8 +235,13 @@ private:
   /// Rows that attention alone made and nothing else reads, on a target: it writes them so. Null:
   /// they are others.
   Value writtenByAttention() {
+    Value written = writtenBy<kernel::AttentionOp>();
+    return written ? written : writtenBy<kernel::PagedAttentionOp>();
+  }
+
+  template <typename Op> Value writtenBy() {
     Value x = op.getX();
-    auto attention = x.getDefiningOp<kernel::AttentionOp>();
+    auto attention = x.getDefiningOp<Op>();
     auto isOther = [&](Operation *user) { return user != op && !isa<tensor::DimOp>(user); };
     if (!attention || !target || x != attention->getResult(0) ||
         !multipliesHalf(attention, target) || llvm::any_of(x.getUsers(), isOther))

@@ -300,7 +300,11 @@ LogicalResult AppendPagesOp::verify() {
 LogicalResult PagedAttentionOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "q", getQ());
+  Type element = getElementTypeOrSelf(getQ());
+  if (!isHalf(element) || element != getElementTypeOrSelf(getCache()))
+    element = f32(*this);
+  Type ofResult = getElementTypeOrSelf(getOuts()[0]) == element ? element : f32(*this);
+  FailureOr<int64_t> width = verifyRows(*this, "q", getQ(), element);
   if (failed(width))
     return failure();
   int64_t heads = getNumHeads(), kvHeads = getNumKvHeads();
@@ -310,7 +314,7 @@ LogicalResult PagedAttentionOp::verify() {
                          << kvHeads;
   if (failed(verifyPages(*this, getCache(), getCu(), getTable(), getLengths(),
                          kvHeads * (*width / heads))) ||
-      failed(verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width})))
+      failed(verifyBuffer(*this, "an out", getOuts()[0], ofResult, {kAny, *width})))
     return failure();
   return verifyBias(*this, getPositionBias(), heads);
 }

@@ -219,9 +219,9 @@ def Kernel_AppendPagesOp : Kernel_Op<"append_pages"> {
 def Kernel_PagedAttentionOp : Kernel_Op<"paged_attention", [AttrSizedOperandSegments]> {
   let summary = "attention to keys and values in pages";
   let description = [{
-    ins: q `[T, num_heads * D]` (rows may be strided), cache `[pages, 2 * P, num_kv_heads * D]`, f32, bf16 or f16,
-    cu `[B + 1]`, table `[B, M]` i64, lengths `[B]` i64, scale_factor f32 0 or 1
-    times, position_bias `[num_heads, P]` or `[num_heads]` 0 or 1 times; outs: `[T, num_heads * D]`. Semantics:
+    ins: q `[T, num_heads * D]` (rows may be strided), f32 or what the cache is, cache `[pages, 2 * P, num_kv_heads * D]`,
+    f32, bf16 or f16, cu `[B + 1]`, table `[B, M]` i64, lengths `[B]` i64, scale_factor f32 0 or 1
+    times, position_bias `[num_heads, P]` or `[num_heads]` 0 or 1 times; outs: `[T, num_heads * D]`, f32 or what q is. Semantics:
     `transformer.paged_attention`.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$cache, Kernel_Buffer:$cu, Kernel_Buffer:$table, Kernel_Buffer:$lengths,

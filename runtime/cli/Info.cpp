@@ -2,6 +2,7 @@
 #include "runtime/base/Error.h"
 #include "runtime/cli/Session.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/Nccl.h"
 #include "runtime/execute/CpuFeatures.h"
 
 namespace transformer::runtime {
@@ -60,10 +61,20 @@ std::string deviceLines(const Module &module) {
   try {
     Gpu gpu = findGpu(CudaDriver::get());
     std::string problem = whyNotOn(gpu, module.description().arch);
-    return text + formatted("this GPU   {} (sm_{}) {}\n", gpu.name, gpu.capability,
-                            problem.empty() ? "runs it" : "does not run it");
+    text += formatted("this GPU   {} (sm_{}) {}\n", gpu.name, gpu.capability,
+                      problem.empty() ? "runs it" : "does not run it");
   } catch (const Error &problem) {
-    return text + formatted("this GPU   {}\n", problem.what());
+    text += formatted("this GPU   {}\n", problem.what());
+  }
+  return text;
+}
+
+/// What processes that train together would use.
+std::string togetherLine() {
+  try {
+    return formatted("NCCL       {}, for processes with a GPU each\n", Nccl::get().version());
+  } catch (const Error &problem) {
+    return formatted("NCCL       {}: processes add up gradients on the host\n", problem.what());
   }
 }
 
@@ -83,6 +94,8 @@ void info(const Session &session, bool json) {
                           : formatted("this CPU   lacks {}\n", fmt::join(missing, " "));
   if (session.module->hasDevice())
     text += deviceLines(*session.module);
+  if (session.module->hasDevice() && description.findEntry("accumulate_gradients"))
+    text += togetherLine();
   int64_t elements = 0, bytes = 0, preparedBytes = 0;
   for (const ParameterInfo &parameter : description.parameters) {
     elements += byteSize(parameter.shape, 1);

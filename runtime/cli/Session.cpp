@@ -28,9 +28,10 @@ Checkpoint Session::openWeights() const {
   fail("no weights: give --weights model.safetensors (or its folder)");
 }
 
-Program Session::openProgram(std::optional<Seed> seed) const {
+Program Session::openProgram(std::optional<Seed> seed, int gpu) const {
   Checkpoint checkpoint = seed && weights.empty() ? Checkpoint() : openWeights();
-  Program program(*module, std::move(checkpoint), packedWeights, seed);
+  Program program(*module, Program::openDevice(*module, gpu), std::move(checkpoint), packedWeights,
+                  seed);
   if (!program.notice().empty())
     std::fputs((program.notice() + "\n").c_str(), stderr);
   return program;

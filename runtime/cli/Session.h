@@ -36,8 +36,8 @@ struct Session {
   std::optional<Checkpoint> findWeights() const;
 
   /// Binds the weights; says on stderr what became of --packed-weights. What they lack is
-  /// initialised from `seed`.
-  Program openProgram(std::optional<Seed> seed = {}) const;
+  /// initialised from `seed`. `gpu` as Program::openDevice has it.
+  Program openProgram(std::optional<Seed> seed = {}, int gpu = 0) const;
 
   /// How to generate: what lies in the first of `folders` that says it, else what the program was
   /// compiled with.

@@ -111,13 +111,15 @@ void sayInitialized(const Program &program) {
                stderr);
 }
 
-Program openProgram(const Session &session, const TrainOptions &options) {
+/// On a GPU of its own, as far as there are any.
+Program openProgram(const Session &session, const TrainOptions &options,
+                    const Processes &processes) {
   if (!options.definition.empty() && !isFile(options.definition + "/config.json"))
     fail("--definition {}: no config.json in this folder", options.definition);
   std::optional<Seed> seed;
   if (options.init)
     seed = {uint64_t(*options.init)};
-  Program program = session.openProgram(seed);
+  Program program = session.openProgram(seed, processes.localRank());
   if (session.module->description().lora && program.weights().files().empty())
     fail("--init: adapters belong to a model; give its --weights");
   return program;
@@ -128,13 +130,15 @@ int train(const Session &session, const TrainOptions &given, const Processes &pr
   TrainOptions options = given;
   if (!processes.isFirst())
     options.log = options.plot = options.save = "";
-  Program program = openProgram(session, options);
+  Program program = openProgram(session, options, processes);
   if (processes.isFirst())
     sayInitialized(program);
   Trainer trainer(program, options.definition);
   checkOptimizerOptions(trainer, options);
   if (options.accumulate > 1 || processes.size() > 1)
     trainer.divide(options.accumulate, processes);
+  if (processes.isFirst() && !trainer.notice().empty())
+    std::fputs((trainer.notice() + "\n").c_str(), stderr);
   auto open = [&](const std::string &path, DataUse use) {
     return openData(session, trainer, path, options.dataOptions, use);
   };

@@ -24,9 +24,9 @@ CUdeviceptr addressOf(const void *memory) { return reinterpret_cast<CUdeviceptr>
 
 } // namespace
 
-std::shared_ptr<Device> Device::open(const DeviceModule &module) {
+std::shared_ptr<Device> Device::open(const DeviceModule &module, int index) {
   try {
-    return std::make_shared<Device>(CudaDriver::get(), module);
+    return std::make_shared<Device>(CudaDriver::get(), module, index);
   } catch (const Error &problem) {
     std::string text = problem.what();
     bool tells = text.find('\n') != std::string::npos;
@@ -35,8 +35,8 @@ std::shared_ptr<Device> Device::open(const DeviceModule &module) {
   }
 }
 
-Device::Device(const CudaDriver &driver, const DeviceModule &module)
-    : driver(driver), module(module), card(findGpu(driver)), maps(driver),
+Device::Device(const CudaDriver &driver, const DeviceModule &module, int index)
+    : driver(driver), module(module), card(findGpu(driver, index)), maps(driver),
       waitsForEach(isBlocking()), makesGraphs(driver.hasGraphs() && !waitsForEach) {
   if (std::string problem = whyNotOn(card, module.arch); !problem.empty())
     throw Error(problem);
@@ -164,12 +164,21 @@ void Device::zero(void *memory, size_t bytes) {
     driver.check(driver.cuMemsetD8Async(addressOf(memory), 0, bytes, stream), "cuMemsetD8Async");
 }
 
-void Device::wait() {
-  CUresult result = driver.cuStreamSynchronize(stream);
+void Device::checkQueue(CUresult result, const char *call) const {
   if (result != CUDA_SUCCESS)
-    fail("{}: on {}: a kernel failed: cuStreamSynchronize: {}\n"
+    fail("{}: on {}: a kernel failed: {}: {}\n"
          "CUDA_LAUNCH_BLOCKING=1 in the environment makes the error name it",
-         module.path, card.name, driver.errorName(result));
+         module.path, card.name, call, driver.errorName(result));
+}
+
+void Device::wait() { checkQueue(driver.cuStreamSynchronize(stream), "cuStreamSynchronize"); }
+
+bool Device::isDone() {
+  CUresult result = driver.cuStreamQuery(stream);
+  if (result == CUDA_ERROR_NOT_READY)
+    return false;
+  checkQueue(result, "cuStreamQuery");
+  return true;
 }
 
 } // namespace transformer::runtime

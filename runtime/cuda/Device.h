@@ -66,17 +66,20 @@ struct DeviceModule {
 /// A context, a stream and the loaded kernels.
 class Device {
 public:
-  /// On this machine's first GPU. Throws Error when there is no driver or GPU, or one that the
-  /// kernels are not for, with what to do then.
-  static std::shared_ptr<Device> open(const DeviceModule &module);
+  /// On this machine's GPU number `index`, as findGpu counts. Throws Error when there is no driver
+  /// or GPU, or one that the kernels are not for, with what to do then.
+  static std::shared_ptr<Device> open(const DeviceModule &module, int index = 0);
 
   /// The same with a driver of the caller's, which must outlive the object.
-  Device(const CudaDriver &driver, const DeviceModule &module);
+  Device(const CudaDriver &driver, const DeviceModule &module, int index = 0);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
   const Gpu &gpu() const { return card; }
+  /// For who queues what a Device does not.
+  const CudaDriver &api() const { return driver; }
+  CUstream queue() const { return stream; }
   /// Bytes that nobody has.
   uint64_t freeMemory() const;
 
@@ -90,6 +93,8 @@ public:
   void zero(void *memory, size_t bytes);
   /// Until all that is queued has been done. Throws Error when any of it failed.
   void wait();
+  /// Whether all that is queued has been done; waits for nothing. Throws Error as `wait` does.
+  bool isDone();
 
   /// Calls a function of the module; what it launches is queued here: as one graph, from the third
   /// time that it launches the same kernels if it is called `again` and again. With a profile it
@@ -136,6 +141,7 @@ private:
                      const tr_work *work, const int64_t *amounts);
   void finishCall(Repeated &function);
   void check(CUresult result, const char *call, const Launch &launch) const;
+  void checkQueue(CUresult result, const char *call) const;
   void release() noexcept;
 
   const CudaDriver &driver;

@@ -26,6 +26,7 @@ CudaDriver load() {
   driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(handle, symbol));
   TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_IDENTITY_FUNCTIONS(FUNCTION)
 #undef FUNCTION
   return driver;
 }
@@ -74,7 +75,7 @@ void CudaDriver::check(CUresult result, const std::string &call) const {
     fail("{}: {}", call, errorName(result));
 }
 
-Gpu findGpu(const CudaDriver &driver) {
+Gpu findGpu(const CudaDriver &driver, int index) {
   CUresult started = driver.cuInit(0);
   int count = 0;
   if (started == CUDA_SUCCESS)
@@ -83,7 +84,7 @@ Gpu findGpu(const CudaDriver &driver) {
     fail("the NVIDIA driver finds no GPU");
   driver.check(started, "the NVIDIA driver does not start: cuInit");
   Gpu gpu;
-  driver.check(driver.cuDeviceGet(&gpu.device, 0), "cuDeviceGet");
+  driver.check(driver.cuDeviceGet(&gpu.device, index % count), "cuDeviceGet");
   char name[256] = {};
   driver.check(driver.cuDeviceGetName(name, sizeof(name) - 1, gpu.device), "cuDeviceGetName");
   gpu.name = printable(name);

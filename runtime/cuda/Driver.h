@@ -7,6 +7,7 @@
 #ifndef TRANSFORMER_RUNTIME_CUDA_DRIVER_H
 #define TRANSFORMER_RUNTIME_CUDA_DRIVER_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,6 +27,9 @@ using CUgraph = struct CUgraph_st *;
 using CUgraphNode = struct CUgraphNode_st *;
 using CUgraphExec = struct CUgraphExec_st *;
 
+/// CUuuid: no two GPUs have the same, wherever they are; the instances of one (MIG) do.
+using GpuId = std::array<char, 16>;
+
 /// CUDA_KERNEL_NODE_PARAMS, its second version.
 struct CudaKernelNode {
   CUfunction function;
@@ -36,7 +40,7 @@ struct CudaKernelNode {
 
 // Numbers of cuda.h.
 constexpr CUresult CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2, CUDA_ERROR_NO_DEVICE = 100,
-                   CUDA_ERROR_NO_BINARY_FOR_GPU = 209;
+                   CUDA_ERROR_NO_BINARY_FOR_GPU = 209, CUDA_ERROR_NOT_READY = 600;
 constexpr int CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
               CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
               CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
@@ -85,6 +89,7 @@ constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
   FUNCTION(cuMemsetD8Async, "cuMemsetD8Async",                                                     \
            (CUdeviceptr memory, unsigned char value, size_t bytes, CUstream stream))               \
   FUNCTION(cuStreamCreate, "cuStreamCreate", (CUstream * stream, unsigned flags))                  \
+  FUNCTION(cuStreamQuery, "cuStreamQuery", (CUstream stream))                                      \
   FUNCTION(cuStreamSynchronize, "cuStreamSynchronize", (CUstream stream))                          \
   FUNCTION(cuStreamDestroy, "cuStreamDestroy_v2", (CUstream stream))                               \
   FUNCTION(cuEventCreate, "cuEventCreate", (CUevent * event, unsigned flags))                      \
@@ -117,12 +122,17 @@ constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
             const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,   \
             int swizzle, int promotion, int fill))
 
+/// For processes that train together; null where it is not there.
+#define TRANSFORMER_CUDA_IDENTITY_FUNCTIONS(FUNCTION)                                              \
+  FUNCTION(cuDeviceGetUuid, "cuDeviceGetUuid", (GpuId * id, CUdevice device))
+
 /// The driver's functions. Tests put others there.
 struct CudaDriver {
 #define FUNCTION(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_IDENTITY_FUNCTIONS(FUNCTION)
 #undef FUNCTION
 
   /// Whether it has the functions for graphs.
@@ -146,8 +156,9 @@ struct Gpu {
   int multiprocessors = 0;
 };
 
-/// The first one that CUDA_VISIBLE_DEVICES leaves. Throws Error when there is none.
-Gpu findGpu(const CudaDriver &driver);
+/// Of those that CUDA_VISIBLE_DEVICES leaves number `index`, counted round and round. Throws Error
+/// when there is none.
+Gpu findGpu(const CudaDriver &driver, int index = 0);
 
 /// Why a GPU cannot run code for `arch` ("sm_80", "sm_90a"), with what to do about it; empty when
 /// it can. Code for sm_90a runs on GPUs of exactly that capability, other code on later ones, too.

@@ -8,18 +8,13 @@
 
 namespace transformer::runtime {
 
-namespace {
-
-/// The CPU is asked first: it runs the functions of every module.
-std::shared_ptr<Device> openDevice(const Module &module) {
+std::shared_ptr<Device> Program::openDevice(const Module &module, int gpu) {
   module.checkCpu();
   if (!module.hasDevice())
     return nullptr;
   checkInsideImage(module.deviceAbi(), module.path());
-  return Device::open({module.path(), module.description().arch, module.deviceAbi().device});
+  return Device::open({module.path(), module.description().arch, module.deviceAbi().device}, gpu);
 }
-
-} // namespace
 
 Program::Program(const Module &module, Checkpoint weights, const std::string &packedWeights,
                  std::optional<Seed> seed)

@@ -42,7 +42,11 @@ public:
   Program(const Module &module, Checkpoint weights, const std::string &packedWeights = {},
           std::optional<Seed> seed = {});
 
-  /// The same on a device that has been opened.
+  /// The GPU of a module that has kernels, number `gpu` as findGpu counts; null of another one.
+  /// Checks the CPU, which runs the functions of every module. Throws Error.
+  static std::shared_ptr<Device> openDevice(const Module &module, int gpu = 0);
+
+  /// The same on a device that has been opened, or null.
   Program(const Module &module, std::shared_ptr<Device> device, Checkpoint weights,
           const std::string &packedWeights = {}, std::optional<Seed> seed = {});
 
@@ -50,6 +54,8 @@ public:
   Program(const Module &module, Seed seed) : Program(module, Checkpoint(), {}, seed) {}
 
   const Module &module() const { return *code; }
+  /// Null: the CPU.
+  const std::shared_ptr<Device> &gpu() const { return device; }
   /// No files when the parameters come from a seed.
   const Checkpoint &weights() const { return parameters.checkpoint(); }
 

@@ -78,6 +78,8 @@ Processes::Processes() {
   check(library->init(nullptr, nullptr), "MPI_Init");
   check(library->rank(library->world, &own), "MPI_Comm_rank");
   check(library->size(library->world, &count), "MPI_Comm_size");
+  if (const char *number = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK"))
+    local = std::max(0, std::atoi(number));
 }
 
 Processes::~Processes() {
@@ -112,14 +114,25 @@ void Processes::sum(float *values, int64_t length) const {
   }
 }
 
+std::vector<char> Processes::gather(const void *data, int bytes) const {
+  std::vector<char> all(static_cast<size_t>(count) * static_cast<size_t>(bytes));
+  if (library)
+    check(library->allGather(data, bytes, library->bytes, all.data(), bytes, library->bytes,
+                             library->world),
+          "MPI_Allgather");
+  else
+    std::memcpy(all.data(), data, all.size());
+  return all;
+}
+
 int64_t Processes::largest(int64_t value) const {
-  if (!library)
-    return value;
-  std::vector<int64_t> all(static_cast<size_t>(count));
-  check(library->allGather(&value, sizeof(value), library->bytes, all.data(), sizeof(value),
-                           library->bytes, library->world),
-        "MPI_Allgather");
-  return *std::max_element(all.begin(), all.end());
+  std::vector<char> all = gather(&value, sizeof(value));
+  for (size_t at = 0; at < all.size(); at += sizeof(value)) {
+    int64_t other;
+    std::memcpy(&other, all.data() + at, sizeof(other));
+    value = std::max(value, other);
+  }
+  return value;
 }
 
 void Processes::abort(int exitCode) const {

@@ -208,6 +208,7 @@ void Trainer::divide(int64_t parts, const Processes &others) {
     optionalEntry(program.module(), name, "parts of a step", "--mode train --accumulate");
   partsOfProcess = parts;
   processes = &others;
+  gradientSum = std::make_unique<GradientSum>(others, program.gpu());
 }
 
 void Trainer::addNumbers(const EntryInfo &to, TensorMap &inputs,
@@ -296,11 +297,7 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
   processes->sum(&result.loss, 1);
   processes->sum(&tokens, 1);
   result.tokens = int64_t(tokens);
-  for (size_t gradient : gradients)
-    if (processes->size() > 1) { // from a device and back
-      Tensor &sum = state.tensor(gradient);
-      processes->sum(sum.data<float>(), sum.count());
-    }
+  gradientSum->add(state, gradients);
   TensorMap numbers;
   addNumbers(module.entry(kApply), numbers, hyperparameters);
   result.gradNorm = number(program.run(kApply, std::move(numbers), &state), "grad_norm");

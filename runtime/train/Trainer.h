@@ -10,10 +10,12 @@
 #define TRANSFORMER_RUNTIME_TRAINER_H
 
 #include "runtime/execute/Program.h"
+#include "runtime/train/GradientSum.h"
 #include "runtime/train/LossScale.h"
 #include "runtime/train/Processes.h"
 
 #include <cfloat>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -56,6 +58,9 @@ public:
   /// of the `processes`, which all take the same inputs and get the same weights. What dropout
   /// drops depends on the part. Throws Error when the program has no entries for that.
   void divide(int64_t parts, const Processes &processes);
+
+  /// A line for the user on how processes add up gradients; empty when there is nothing to say.
+  std::string notice() const { return gradientSum ? gradientSum->notice() : ""; }
 
   /// The next step on `inputs`, named as the model's, ready to be executed; see Program::prepare.
   /// Throws Error that names the input.
@@ -117,6 +122,7 @@ private:
   LossScale lossScale;
   int64_t partsOfProcess = 1;
   const Processes *processes = nullptr; // null: a step is one call
+  std::unique_ptr<GradientSum> gradientSum;
 };
 
 } // namespace transformer::runtime

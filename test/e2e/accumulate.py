@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from harness import GOLDEN, Report, compile_program, execute
+from harness import GOLDEN, Outcome, Report, compile_program, execute
 from safetensors.numpy import load_file, save_file
 
 sys.path.append(str(GOLDEN))
@@ -48,13 +48,16 @@ class Runs:
         steps = {name: np.stack([np.roll(value, i, axis=0) for i in range(STEPS)]) for name, value in given.items()}
         save_file({name: np.ascontiguousarray(value) for name, value in steps.items()}, folder / "data.safetensors")
 
+    def execute(self, command: list[object]) -> Outcome:
+        return execute(command, env=MPI_ENVIRONMENT)
+
     def train(self, name: str, *options: object, processes: int = 1) -> tuple[list[dict], dict[str, np.ndarray]]:
         """Log and weights."""
         saved, log = self.folder / name, self.folder / f"{name}.jsonl"
         data = ("-w", self.case, "--data", self.folder / "data.safetensors", "--learning-rate", 0.1)
         command = [self.program, "train", *data, "--save", saved, "--log", log, *options]
         together = [*MPIRUN, processes] if processes > 1 else []
-        done = execute([*together, *command], env=MPI_ENVIRONMENT)
+        done = self.execute([*together, *command])
         if done.code != 0:
             raise RuntimeError(f"{name}: exit code {done.code}: {done.complaint()}")
         return [json.loads(line) for line in log.read_text().splitlines()], load_file(saved / "model.safetensors")

@@ -146,6 +146,11 @@ def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int, form:
         x = narrow(of["x"]).astype(np.float64)
         of |= {what: (x @ narrow(of[f"w{what}"]).astype(np.float64).T).astype(np.float32) for what in "qkv"}
     q, k, v = (narrow(of[what][rows[side]]).astype(np.float64) for what, side in (("q", "a"), ("k", case.memory), ("v", case.memory)))
+    return attend_rows(case, q, k, v, of.get("bias"), form, rows["a"].start)
+
+
+def attend_rows(case: Attention, q: np.ndarray, k: np.ndarray, v: np.ndarray, bias: np.ndarray | None, form: str, first: int = 0) -> Expected:
+    """Of rows that have been rounded, the first of which is the `first` of all."""
     found = Expected(*(np.zeros(q.shape) for _ in range(3)))
     distance = np.arange(len(k)) - (np.arange(len(q)) + len(k) - len(q))[:, None]
     seen = np.ones(distance.shape, bool)
@@ -158,7 +163,7 @@ def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int, form:
         other = slice(group * case.head, (group + 1) * case.head)
         scores = np.where(seen, q[:, at] @ k[:, other].T * SCALE, -np.inf)
         if case.bias:
-            table = of["bias"][head]
+            table = bias[head]
             reach = np.size(table) // 2
             scores += table[np.clip(distance + reach, 0, 2 * reach)] if np.ndim(table) else -table * np.abs(distance)
         there = seen.any(1)
@@ -167,7 +172,7 @@ def attend(case: Attention, weights: dict[str, np.ndarray], sequence: int, form:
         p = np.exp(scores[there] - np.log(2) * np.ceil(highest / np.log(2)))
         total = p.sum(1, keepdims=True)
         if case.dropout:
-            p *= factors(KEY, case.dropout, np.arange(rows["a"].start, rows["a"].stop)[there], np.arange(len(k)), head + 1)
+            p *= factors(KEY, case.dropout, first + np.flatnonzero(there), np.arange(len(k)), head + 1)
         found.exact[there, at] = p @ v[:, other] / total
         found.rounded[there, at] = round_weights(p, form) @ v[:, other] / total
         found.magnitude[there, at] = p @ np.abs(v[:, other]) / total

@@ -19,6 +19,7 @@ Options fromEnvironment() {
   result.architecture = number("EMULATED_SM", 90);
   result.threads = std::max(1, number("EMULATED_THREADS", cpus));
   result.multiprocessors = number("EMULATED_MULTIPROCESSORS", 0);
+  result.devices = std::max(1, number("EMULATED_DEVICES", 1));
   result.megabytes = number("EMULATED_MEMORY", 16384);
   result.instructions = number("EMULATED_INSTRUCTIONS", 500);
   result.uninitialized = number("EMULATED_CHECK_UNINITIALIZED", 1);

@@ -8,6 +8,7 @@ struct Options {
   int architecture;    ///< EMULATED_SM: 80 or 90 (90)
   int threads;         ///< EMULATED_THREADS: host threads that blocks are spread over (all CPUs)
   int multiprocessors; ///< EMULATED_MULTIPROCESSORS: 0: as many as the architecture's GPUs have (0)
+  int devices;         ///< EMULATED_DEVICES: of which a process may open one (1)
   int megabytes;       ///< EMULATED_MEMORY: of the device, in MiB (16384)
   int instructions;    ///< EMULATED_INSTRUCTIONS: millions that a warp may execute (500)
   bool uninitialized;  ///< EMULATED_CHECK_UNINITIALIZED: reads of bytes that nobody wrote (1)

@@ -113,7 +113,7 @@ void transformer::simt::emitKernel(Loops &b, kernel::PagedAttentionOp op) {
                                    Place{cache, {page, b.add(place, positions)}});
                 }};
   };
-  if (!emitAttentionBlocks(b, op, keysOf))
+  if (!emitAttentionTensorCores(b, op) && !emitAttentionBlocks(b, op, keysOf))
     emitAttention(b, op, op.getCu(), op.getScaleFactor(), keysOf);
 }
 

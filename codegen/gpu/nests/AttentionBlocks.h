@@ -35,6 +35,7 @@ bool emitAttentionBlocks(Loops &b, kernel::PagedAttentionOp op, KeysOf keysOf);
 
 /// Likewise, on rows of bf16 or f16; by wgmma where the target has it and takes the op's rows.
 bool emitAttentionTensorCores(Loops &b, kernel::AttentionOp op);
+bool emitAttentionTensorCores(Loops &b, kernel::PagedAttentionOp op);
 bool emitAttentionWarpgroups(Loops &b, kernel::AttentionOp op);
 
 /// What the backward pass has besides its op's operands.

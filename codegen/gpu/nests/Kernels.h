@@ -58,6 +58,7 @@ void emitKernel(Loops &b, ProductOp op);
 /// no target, by threads.
 bool hasTensorCoreAttention(kernel::AttentionOp op, const GpuTarget *target);
 bool hasTensorCoreAttention(kernel::AttentionGradientOp op, const GpuTarget *target);
+bool hasTensorCoreAttention(kernel::PagedAttentionOp op, const GpuTarget *target);
 
 /// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
 bool isSumOfTerms(linalg::LinalgOp op);

@@ -104,6 +104,36 @@ func.func @step(%q: tensor<?x8xf32>, %cache: tensor<?x8x8xf32>, %cu: tensor<?xin
   return %y, %c : tensor<?x8xf32>, tensor<?x8x8xf32>
 }
 
+// Queries that are rounded as the cache is are what tensor cores multiply, and they write what is rounded again; pages
+// that are smaller than a tile of keys are left to threads, with queries as floats. Without a target all are threads'.
+// CHECK-LABEL: @queries(
+// CHECK: transformer_kernel.paged_attention {{.*}} (tensor<?x8xbf16>, tensor<?x128x8xbf16>, {{.*}} -> tensor<?x8xf32>
+// TARGET-LABEL: @queries(
+// TARGET: transformer_kernel.paged_attention {{.*}} (tensor<?x8xbf16>, tensor<?x128x8xbf16>, {{.*}} -> tensor<?x8xbf16>
+// TARGET-NOT: outs(%{{.*}} : tensor<?x8xbf16>)
+func.func @queries(%x: tensor<?x8xf32>, %cache: tensor<?x128x8xf32>, %cu: tensor<?xindex>, %table: tensor<?x?xi64>, %lengths: tensor<?xi64>, %out: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x128x8xf32>) {
+  %r = transformer.quantize_rows bf16 %x : tensor<?x8xf32>
+  %c = transformer_kernel.append_pages ins(%r, %r, %cu, %table, %lengths) outs(%cache) {num_heads = 1 : i64}
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x128x8xf32>) -> tensor<?x128x8xf32>
+  %y = transformer_kernel.paged_attention ins(%r, %c, %cu, %table, %lengths) outs(%out) options<causal, bf16> {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 5.000000e-01 : f64}
+      : (tensor<?x8xf32>, tensor<?x128x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %ry = transformer.quantize_rows bf16 %y : tensor<?x8xf32>
+  return %ry, %c : tensor<?x8xf32>, tensor<?x128x8xf32>
+}
+// CHECK-LABEL: @small_pages(
+// CHECK: transformer_kernel.paged_attention {{.*}} (tensor<?x8xbf16>, tensor<?x8x8xbf16>, {{.*}} -> tensor<?x8xf32>
+// TARGET-LABEL: @small_pages(
+// TARGET: transformer_kernel.paged_attention {{.*}} (tensor<?x8xf32>, tensor<?x8x8xbf16>, {{.*}} -> tensor<?x8xf32>
+func.func @small_pages(%x: tensor<?x8xf32>, %cache: tensor<?x8x8xf32>, %cu: tensor<?xindex>, %table: tensor<?x?xi64>, %lengths: tensor<?xi64>, %out: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8x8xf32>) {
+  %r = transformer.quantize_rows bf16 %x : tensor<?x8xf32>
+  %c = transformer_kernel.append_pages ins(%r, %r, %cu, %table, %lengths) outs(%cache) {num_heads = 1 : i64}
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8x8xf32>) -> tensor<?x8x8xf32>
+  %y = transformer_kernel.paged_attention ins(%r, %c, %cu, %table, %lengths) outs(%out) options<causal, bf16> {num_heads = 1 : i64, num_kv_heads = 1 : i64, scale = 5.000000e-01 : f64}
+      : (tensor<?x8xf32>, tensor<?x8x8xf32>, tensor<?xindex>, tensor<?x?xi64>, tensor<?xi64>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %ry = transformer.quantize_rows bf16 %y : tensor<?x8xf32>
+  return %ry, %c : tensor<?x8xf32>, tensor<?x8x8xf32>
+}
+
 // What is rounded to TF32 stays float32: products round both factors, and what else reads it gets it rounded.
 // CHECK-LABEL: @tf32(
 // CHECK: linalg.generic {{.*}} ins(%[[X:.*]], %[[W:.*]] : tensor<?x33xf32>, tensor<5x33xf32>)

@@ -7,7 +7,7 @@ namespace emulator {
 
 thread_local bool contextIsCurrent = false;
 namespace {
-// All contexts are the one of the one device; its address is the handle.
+// All contexts are the one of the device that was opened first; its address is the handle.
 int context;
 thread_local std::vector<bool> pushed;
 } // namespace
@@ -60,16 +60,20 @@ EMULATED_CUDA cuDevicePrimaryCtxRetain(void **result, int device) {
   std::lock_guard lock(driver().mutex);
   if (!driver().initialized)
     return int(Result::NotInitialized);
-  if (device != 0)
-    return int(Result::InvalidDevice);
+  bool isAnother = driver().retained && device != driver().device;
+  if (!isDevice(device) || isAnother)
+    return report(
+        "cuDevicePrimaryCtxRetain",
+        {Result::InvalidDevice, isAnother ? "a process may open one device" : "no device"});
   ++driver().retained;
+  driver().device = device;
   *result = &context;
   return 0;
 }
 
 EMULATED_CUDA cuDevicePrimaryCtxReset_v2(int device) {
   std::lock_guard lock(driver().mutex);
-  if (device != 0)
+  if (device != driver().device)
     return int(Result::InvalidDevice);
   resetContext();
   readOptions();
@@ -78,15 +82,15 @@ EMULATED_CUDA cuDevicePrimaryCtxReset_v2(int device) {
 
 EMULATED_CUDA cuDevicePrimaryCtxRelease_v2(int device) {
   std::lock_guard lock(driver().mutex);
-  if (device != 0 || driver().retained == 0)
-    return int(device ? Result::InvalidDevice : Result::InvalidContext);
+  if (device != driver().device || driver().retained == 0)
+    return int(isDevice(device) ? Result::InvalidContext : Result::InvalidDevice);
   if (--driver().retained == 0)
     resetContext();
   return 0;
 }
 
 EMULATED_CUDA cuDevicePrimaryCtxSetFlags_v2(int device, unsigned) {
-  return int(device ? Result::InvalidDevice : Result::Success);
+  return int(isDevice(device) ? Result::Success : Result::InvalidDevice);
 }
 
 EMULATED_CUDA cuCtxSetCurrent(void *handle) {
@@ -117,7 +121,7 @@ EMULATED_CUDA cuCtxPopCurrent_v2(void **result) {
 }
 
 EMULATED_CUDA cuCtxGetDevice(int *device) {
-  return inContext("cuCtxGetDevice", [&] { *device = 0; });
+  return inContext("cuCtxGetDevice", [&] { *device = driver().device; });
 }
 
 EMULATED_CUDA cuCtxSynchronize() {

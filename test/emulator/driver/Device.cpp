@@ -1,6 +1,8 @@
 //===- Device.cpp - what the device says of itself ------------------------===//
 #include "test/emulator/driver/Driver.h"
 
+#include <cstring>
+
 using namespace emulator;
 
 namespace {
@@ -68,15 +70,15 @@ EMULATED_CUDA cuDriverGetVersion(int *version) {
 }
 
 EMULATED_CUDA cuDeviceGetCount(int *count) {
-  *count = 1;
+  *count = options().devices;
   return int(driver().initialized ? Result::Success : Result::NotInitialized);
 }
 
 EMULATED_CUDA cuDeviceGet(int *device, int ordinal) {
-  *device = 0;
+  *device = ordinal;
   if (!driver().initialized)
     return int(Result::NotInitialized);
-  return int(ordinal == 0 ? Result::Success : Result::InvalidDevice);
+  return int(isDevice(ordinal) ? Result::Success : Result::InvalidDevice);
 }
 
 EMULATED_CUDA cuDeviceGetName(char *name, int length, int) {
@@ -84,14 +86,20 @@ EMULATED_CUDA cuDeviceGetName(char *name, int length, int) {
   return 0;
 }
 
+EMULATED_CUDA cuDeviceGetUuid(char *id, int device) {
+  std::memset(id, 0, 16);
+  std::snprintf(id, 16, "emulated %d", device);
+  return int(isDevice(device) ? Result::Success : Result::InvalidDevice);
+}
+
 EMULATED_CUDA cuDeviceGetAttribute(int *value, int which, int device) {
   *value = attribute(which, options().architecture >= 90);
-  return int(device ? Result::InvalidDevice : Result::Success);
+  return int(isDevice(device) ? Result::Success : Result::InvalidDevice);
 }
 
 EMULATED_CUDA cuDeviceTotalMem_v2(size_t *bytes, int device) {
   *bytes = size_t(options().megabytes) << 20;
-  return int(device ? Result::InvalidDevice : Result::Success);
+  return int(isDevice(device) ? Result::Success : Result::InvalidDevice);
 }
 
 EMULATED_CUDA cuMemGetInfo_v2(size_t *available, size_t *total) {

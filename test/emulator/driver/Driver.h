@@ -48,6 +48,7 @@ struct Driver {
   std::recursive_mutex mutex;
   bool initialized = false;
   int retained = 0;
+  int device = 0;             ///< whose context it is
   std::optional<Fault> fault; ///< the context's
   Stream null;
   std::set<Stream *> streams;
@@ -58,6 +59,7 @@ struct Driver {
 };
 
 Driver &driver();
+inline bool isDevice(int device) { return device >= 0 && device < options().devices; }
 extern thread_local bool contextIsCurrent;
 
 /// Prints "emulated CUDA: what: message" and returns the code.

@@ -104,6 +104,10 @@ EMULATED_CUDA cuStreamQuery(void *stream) {
   return code ? code : int(busy ? Result::NotReady : Result::Success);
 }
 
+EMULATED_CUDA cuLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
+  return inContext("cuLaunchHostFunc", [&] { enqueue(stream, [=] { function(data); }); });
+}
+
 EMULATED_CUDA cuStreamDestroy_v2(Stream *stream) {
   return inContext("cuStreamDestroy", [&] {
     flush(streamOf(stream));

@@ -91,6 +91,40 @@ TEST_F(DriverApi, StreamsRunWhenSomebodyWaits) {
   EXPECT_EQ(cuStreamDestroy_v2(blocking), success);
 }
 
+TEST_F(DriverApi, HostFunctionsRunInTheStreamsOrder) {
+  Handle stream = nullptr, function = increment();
+  ASSERT_EQ(cuStreamCreate(&stream, 1), success);
+  struct {
+    uint64_t address;
+    uint32_t seen;
+  } state = {upload<uint32_t>({7}), 0};
+  auto look = [](void *data) {
+    auto &it = *static_cast<decltype(state) *>(data);
+    cuMemcpyDtoH_v2(&it.seen, it.address, 4);
+  };
+  ASSERT_EQ(launchOn(function, state.address, stream), success);
+  ASSERT_EQ(cuLaunchHostFunc(stream, look, &state), success);
+  ASSERT_EQ(launchOn(function, state.address, stream), success);
+  EXPECT_EQ(state.seen, 0u);
+  EXPECT_EQ(cuStreamSynchronize(stream), success);
+  EXPECT_EQ(state.seen, 8u);
+  EXPECT_EQ(download<uint32_t>(state.address, 1)[0], 9u);
+}
+
+TEST_F(DriverApi, AProcessOpensOneOfTheDevices) {
+  environment("EMULATED_DEVICES", "2");
+  int count = 0;
+  EXPECT_EQ(cuDeviceGetCount(&count), success);
+  EXPECT_EQ(count, 2);
+  char ids[2][16];
+  EXPECT_EQ(cuDeviceGetUuid(ids[0], 0), success);
+  EXPECT_EQ(cuDeviceGetUuid(ids[1], 1), success);
+  EXPECT_NE(std::memcmp(ids[0], ids[1], sizeof(ids[0])), 0);
+  EXPECT_EQ(cuDeviceGetUuid(ids[1], 2), invalidDevice);
+  Handle context = nullptr;
+  EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 1), invalidDevice);
+}
+
 TEST_F(DriverApi, GraphsReplayWhatWasCaptured) {
   Handle stream = nullptr, graph = nullptr, executable = nullptr, function = increment();
   ASSERT_EQ(cuStreamCreate(&stream, 1), success);

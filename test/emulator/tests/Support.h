@@ -12,7 +12,8 @@
 namespace emulator::tests {
 
 constexpr int success = 0, invalidValue = 1, noBinary = 209, invalidPtx = 218, notFound = 500,
-              illegalAddress = 700, misaligned = 716, launchFailed = 719, captureUnsupported = 900;
+              invalidDevice = 101, illegalAddress = 700, misaligned = 716, launchFailed = 719,
+              captureUnsupported = 900;
 
 /// A module of kernel "k" with 64-bit parameters p0, p1, ... and `body`, which finds in %t its
 /// thread in the block, in %a0, %a1, ... the parameters, and may use %r, %rd, %f, %fd, %h and

@@ -217,6 +217,7 @@ CudaDriver makeDriver() {
     ++fake().waits;
     return std::exchange(fake().failure, CUDA_SUCCESS);
   };
+  driver.cuStreamQuery = [](CUstream) { return std::exchange(fake().failure, CUDA_SUCCESS); };
   driver.cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.cuEventCreate = [](CUevent *, unsigned) { return CUDA_SUCCESS; };
   driver.cuEventRecord = [](CUevent, CUstream) { return CUDA_SUCCESS; };
