@@ -79,7 +79,8 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     from `transformer.quantize_rows` as well, both stay integers (`int8-integer`,
     `int4-integer`): a step is a group of 32 of `dot_bytes`, with x from `integer_rows`.
     Rows and a weight of bfloat16 (`bf16-pairs`) stay such in pairs of `dot_bfloat16`, with
-    x from `bfloat16_rows`; a product over the tokens of two such rows likewise. Fails if
+    x from `bfloat16_rows`, filled up to whole matrix registers where the target has them
+    (`bf16-matrix`); a product over the tokens of two such rows likewise. Fails if
     something else reads a rounded weight or rounded rows, or the target has no
     instruction for pairs.
   }];
@@ -96,7 +97,8 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::func::FuncOp"> {
     panel, panels outside and rows inside so that a panel stays in the
     second-level cache. A panel too large for that goes in blocks of k, whose sums
     wait in memory. Rows that are left over go through tiles of half the rows (of
-    four, where a full tile has six) down to one.
+    four, where a full tile has six) down to one. A tile of matrix registers may have any number
+    of rows: its contraction becomes `multiply_matrices`, its epilogue a loop over rows.
 
     A task of fewer than four rows would wait for its additions and for one panel's
     stream from memory: in a branch of its own (`scf.if`) a row, or two, goes through
@@ -178,7 +180,8 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of what comes
     after their block of k, smaller the more of them there are. Tiles of fewer rows, which go
     through several panels at once, fetch the panels behind those where k of a panel are less
-    than a line; others are left alone: their own reads take all the bandwidth. What a tile's
+    than a line; others are left alone: their own reads take all the bandwidth. Of matrix
+    registers the first tile fetches the panel behind its own. What a tile's
     epilogue reads of rows as wide as the result is fetched in front of the tile.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];

@@ -4,6 +4,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/abi/CpuFeatureTable.h"
+#include "runtime/abi/TileData.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -100,6 +101,7 @@ llvm::Error setX86(Facts &facts, const llvm::Triple &host, StringRef arch, bool 
   if (arch == "native") {
     facts.cpu = llvm::sys::getHostCPUName().str();
     features = llvm::sys::getHostCPUFeatures();
+    amx = amx && features.lookup("amx-tile") && ::transformer::runtime::mayUseTileData();
   } else {
     if (llvm::X86::parseArchX86(arch, /*Only64Bit=*/true) == llvm::X86::CK_None)
       return llvm::createStringError("--arch " + arch +
@@ -111,6 +113,10 @@ llvm::Error setX86(Facts &facts, const llvm::Triple &host, StringRef arch, bool 
     for (StringRef feature : list) {
       features[feature] = true;
       llvm::X86::updateImpliedFeatures(feature, true, features);
+    }
+    if (features.lookup("amx-tile")) { // Intel's servers from Sapphire Rapids on
+      facts.l1Bytes = 48 << 10;
+      facts.l2Bytes = 2 << 20;
     }
   }
   if (!amx)

@@ -2,14 +2,13 @@
 #include "runtime/execute/CpuFeatures.h"
 
 #include "runtime/abi/CpuFeatureTable.h"
+#include "runtime/abi/TileData.h"
 
 #include <algorithm>
 #include <cpuid.h>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace transformer::runtime {
 
@@ -25,15 +24,6 @@ uint64_t enabledState() {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return uint64_t(high) << 32 | low;
-}
-
-/// Asks Linux for the registers of AMX, which it gives to no process that does not ask: for all
-/// threads of this one, for as long as it runs (Documentation/arch/x86/xstate.rst).
-bool mayUseTileData() {
-  constexpr long requestPermission = 0x1023,
-                 tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  static const bool granted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-  return granted;
 }
 
 bool has(const Feature &feature) {

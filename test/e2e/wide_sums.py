@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums over real widths stay exact, by multiply-adds alone and by Winograd's inner product.
+"""Sums over real widths stay exact, by multiply-adds alone, by Winograd's inner product and in matrix registers.
 
 A BERT with BERT-base's widths against the float64 interpreter: the golden models are too narrow for
 this. With one accumulator through all of k they pass, while this one's error more than doubles
@@ -20,22 +20,22 @@ from table_shapes import CONFIG, make_checkpoint
 # Of an output's largest value.
 BOUND = 2e-6
 TOKENS = 64
-# Sums of 9001: two parts and a shorter one, with the second-level caches that there are.
+# Sums of 20011: several turns of a loop over parts and a shorter part, with the second-level caches that there are.
 LONG = """
-func.func @forward(%x: tensor<?x9001xf32> {transformer.name = "x"}, %v: tensor<40x9001xf32> {transformer.name = "v"}, %w: tensor<9001x37xf32> {transformer.name = "w"})
+func.func @forward(%x: tensor<?x20011xf32> {transformer.name = "x"}, %v: tensor<40x20011xf32> {transformer.name = "v"}, %w: tensor<20011x37xf32> {transformer.name = "w"})
     -> (tensor<?x40xf32> {transformer.name = "of_v"}, tensor<?x37xf32> {transformer.name = "of_w"}) attributes {transformer.entry} {
-  %0 = transformer.linear %x, %v out_in : tensor<?x9001xf32>, tensor<40x9001xf32> -> tensor<?x40xf32>
-  %1 = transformer.linear %x, %w in_out : tensor<?x9001xf32>, tensor<9001x37xf32> -> tensor<?x37xf32>
+  %0 = transformer.linear %x, %v out_in : tensor<?x20011xf32>, tensor<40x20011xf32> -> tensor<?x40xf32>
+  %1 = transformer.linear %x, %w in_out : tensor<?x20011xf32>, tensor<20011x37xf32> -> tensor<?x37xf32>
   return %0, %1 : tensor<?x40xf32>, tensor<?x37xf32>
 }
 """
-ARCHS = ("native/no-winograd", "native/winograd")
+ARCHS = ("native/no-winograd", "native/winograd", "native/no-amx")  # the first with matrix registers where there are any
 
 
 def make_long(folder: Path) -> Path:
     """A model that is one such sum each of two layouts, and its inputs beside it."""
     draw = np.random.default_rng(1).standard_normal
-    shapes = {"x": (TOKENS - 1, 9001), "v": (40, 9001), "w": (9001, 37)}
+    shapes = {"x": (TOKENS - 1, 20011), "v": (40, 20011), "w": (20011, 37)}
     save_file({name: draw(shape, np.float32) for name, shape in shapes.items()}, folder / "long.safetensors")
     save_file({"none": np.zeros(1, np.float32)}, folder / "none.safetensors")
     (folder / "long.mlir").write_text(LONG)

@@ -2,6 +2,7 @@
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/linear/Integers.h"
+#include "codegen/cpu/linear/Parts.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/kernels/KernelVerify.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -55,6 +56,13 @@ FailureOr<int64_t> verifyInputs(Operation *op, ValueRange weights, WeightLayout 
 
 Type i32(Operation *op) { return IntegerType::get(op->getContext(), 32); }
 
+/// Whether dimension `dim` of a type of `rank` is of numbers that are rounded or of float32; any
+/// other rank has no parts.
+bool hasParts(ShapedType type, unsigned dim, int64_t rank) {
+  return type.getRank() != rank ||
+         llvm::is_contained({parts::kRounded, parts::kFloat32}, type.getDimSize(dim));
+}
+
 /// Rows x and what they become, `[T, groups, group...]`.
 template <typename OpTy>
 LogicalResult verifyGroups(OpTy op, Type element, ArrayRef<int64_t> group) {
@@ -90,7 +98,9 @@ LogicalResult PackWeightOp::verify() {
   bool isInt8 = element.isInteger(8) || isWords;
   SmallVector<int64_t> shape = {kAny, *k, kAny};
   int64_t groups = llvm::divideCeil(*k, weightGroup);
-  if (isPairs)
+  if (isPairs && panels.getRank() == 4)
+    shape = {kAny, kAny, kAny, kAny};
+  else if (isPairs)
     shape = {kAny, kAny, kAny};
   else if (isInt4)
     shape = {kAny, groups, int4::kWords, kAny};
@@ -102,7 +112,7 @@ LogicalResult PackWeightOp::verify() {
     return failure();
   if (!panels.hasStaticShape())
     return emitOpError() << "expected panels of static sizes, found " << panels;
-  if (isPairs && 2 * panels.getDimSize(1) < *k)
+  if (isPairs && (2 * panels.getDimSize(panels.getRank() - 2) < *k || !hasParts(panels, 1, 4)))
     return emitOpError() << "expected panels of words for " << *k << " inputs, found " << panels;
   int64_t count = panels.getDimSize(0), columns = panels.getShape().back();
   if ((isInt8 || isInt4) != !!getScales() && !element.isF32())
@@ -136,8 +146,9 @@ LogicalResult WeightGradientOp::verify() {
   int64_t tiles = 1;
   for (auto [scratch, width] : llvm::zip_equal(getOuts().slice(1, 2), widths)) {
     auto type = cast<ShapedType>(scratch.getType());
-    unsigned ofColumns = getMatrices() && scratch == getOuts()[1] ? 1 : 2;
-    if (type.getRank() != 3 || type.isDynamicDim(ofColumns) ||
+    int64_t rank = getMatrices() ? 4 : 3;
+    unsigned ofColumns = getMatrices() && scratch == getOuts()[1] ? 2 : rank - 1;
+    if (type.getRank() != rank || type.isDynamicDim(ofColumns) || !hasParts(type, 1, 4) ||
         type.getDimSize(0) !=
             static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(ofColumns))))
       return emitOpError() << "expected scratch for " << width << " columns, found " << type;
@@ -185,10 +196,14 @@ LogicalResult Bfloat16RowsOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   FailureOr<int64_t> width = verifyRows(*this, "x", getX());
-  FailureOr<int64_t> words = verifyRows(*this, "words", getOuts()[0], i32(*this));
-  if (failed(width) || failed(words))
+  if (failed(width))
     return failure();
-  if (2 * *words < *width)
+  auto words = cast<ShapedType>(getOuts()[0].getType());
+  SmallVector<int64_t> shape(words.getRank() == 3 ? 3 : 2, kAny);
+  if (failed(verifyBuffer(*this, "words", getOuts()[0], i32(*this), shape)))
+    return failure();
+  if (words.isDynamicDim(words.getRank() - 1) || 2 * words.getShape().back() < *width ||
+      !hasParts(words, 0, 3))
     return emitOpError() << "expected words for " << *width << " features, found "
                          << getOuts()[0].getType();
   return success();
@@ -197,15 +212,19 @@ LogicalResult Bfloat16RowsOp::verify() {
 LogicalResult MultiplyMatricesOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
-  FailureOr<int64_t> steps = verifyRows(*this, "x", getX(), i32(*this));
-  if (failed(steps) ||
-      failed(verifyBuffer(*this, "panel", getPanel(), i32(*this), {1, *steps, kAny})) ||
+  if (failed(verifyBuffer(*this, "x", getX(), i32(*this), {kAny, kAny, kAny})))
+    return failure();
+  auto x = cast<ShapedType>(getX().getType());
+  int64_t steps = x.getDimSize(2);
+  if (failed(verifyBuffer(*this, "panel", getPanel(), i32(*this),
+                          {1, x.getDimSize(0), steps, kAny})) ||
       failed(verifyBuffer(*this, "sums", getOuts()[0], f32(*this), {kAny, 1, kAny})))
     return failure();
   auto sums = cast<ShapedType>(getOuts()[0].getType());
   int64_t rows = sums.getDimSize(0), columns = sums.getDimSize(2);
-  if (!sums.hasStaticShape() || rows != columns || rows % 2 || *steps % (rows / 2) ||
-      cast<ShapedType>(getPanel().getType()).getDimSize(2) != columns)
+  if (!sums.hasStaticShape() || rows != columns || rows % 2 || x.isDynamicDim(2) ||
+      steps % (rows / 2) || !hasParts(x, 0, 3) ||
+      cast<ShapedType>(getPanel().getType()).getDimSize(3) != columns)
     return emitOpError() << "expected sums of two registers by two, as wide as the panel, and "
                             "steps of whole registers, found "
                          << sums << " and " << getPanel().getType();

@@ -36,6 +36,8 @@ def Cpu_PackWeightOp : Cpu_Op<"pack_weight", [AttrSizedOperandSegments]> {
     | `[P, K, NR]` bf16 | | rounded |
     | `[P, K, NR]` i8 | `[P, 1, NR]` f32, of `weight_scales` | over the scale of its column |
     | `[P, S, NR]` i32, S >= ceil(K / 2) | | rounded to bf16: k = 2 s in the lower half of word s, 2 s + 1 in the upper; 0 behind K |
+    | `[P, 1, S, NR]` i32 | | the same |
+    | `[P, 3, S, NR]` i32 | | likewise, three bf16 of which f32 is the sum, the largest first (`codegen/cpu/linear/Parts.h`) |
     | `[P, G, 8, NR]` i32, G = ceil(K / 32) | `[P, 1, NR]` f32 | over the scale of its column, plus 128, in bytes: 32 g + 8 w + 2 i in byte i of word 2 w of group g, 32 g + 8 w + 2 i + 1 in that of word 2 w + 1; 0 behind K |
     | `[P, G, 4, NR]` i32 | `[P, G, NR]` bf16 | weight 32 g + 8 w + u over its scale, plus 8, in the bits from 4 u of word w of group g; 0 behind K |
   }];
@@ -59,7 +61,8 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     `winograd`, sums are of Winograd's inner product, and the scratch has the rows that
     codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`. With
     `matrices`, sums are of matrix registers, the scratch of a is in rows of words,
-    `[ceil(M / MR), MR, ..]`, and both have words for whole registers. With
+    `[ceil(M / MR), parts, MR, ..]`, that of b `[ceil(N / NR), parts, .., NR]`, and both have words
+    for whole registers; three parts are f32 as of `pack_weight`, one is rounded. With
     `squares`, the last two of outs are the sum of the squares of c, a scalar, and scratch,
     those of tiles: `[ceil(N / NR) * ceil(M / MR)]`. With `onto`, the sum is added to what c
     has.
@@ -114,7 +117,9 @@ def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
     What `transformer.quantize_rows` rounds x to in `bf16`, numbers below 2^-126 to 0,
     as `dot_bfloat16` reads it: feature 2 s in the lower half of word s, 2 s + 1 in the
     upper, 0 behind the last as far as words of whole groups of 32 features. ins: x `[T, K]`;
-    outs: `[R, S]` i32, R >= T and S >= ceil(K / 2), anything where nothing is said.
+    outs: `[R, S]` or `[1, R, S]` i32, R >= T and S >= ceil(K / 2), anything where nothing is said.
+    With `[3, R, S]` nothing is rounded: there are three bfloat16 of which x is the sum, the largest
+    first (`codegen/cpu/linear/Parts.h`).
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
@@ -123,11 +128,12 @@ def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
 def Cpu_MultiplyMatricesOp : Cpu_Op<"multiply_matrices"> {
   let summary = "the sums of a tile, by matrix registers";
   let description = [{
-    `sums[i, 0, j] = sum over s of x[i, s] panel[0, s, j]`, each word a pair of bfloat16 as of
-    `dot_bfloat16`, summed as `add_matrix_product` does, a register of s after the other. ins: x
-    `[R, S]` i32, R at most MR, S a whole number of registers, panel `[1, S, NR]` i32; outs: sums
-    `[MR, 1, NR]`, MR and NR two registers each; rows from R on are anything. Memory behind the
-    last row of x must be there as far as a whole number of registers.
+    `sums[i, 0, j] = sum over s of x[0, i, s] panel[0, 0, s, j]`, each word a pair of bfloat16 as of
+    `dot_bfloat16`, summed as `add_matrix_product` does, a register of s after the other. Of three
+    parts it is the sum of the six largest products of two (`codegen/cpu/linear/Parts.h`) in each
+    register of s. ins: x `[parts, R, S]` i32, R at most MR, S a whole number of registers, panel
+    `[1, parts, S, NR]` i32; outs: sums `[MR, 1, NR]`, MR and NR two registers each; rows from R on
+    are anything. Memory behind the last row of x must be there as far as a whole number of registers.
     `transformer-cpu-lower-vectors` makes a loop over registers of it.
   }];
   let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$panel, Variadic<Kernel_Buffer>:$outs);

@@ -16,6 +16,8 @@ const LinearFormat &int8IntegerFormat();
 const LinearFormat &int4IntegerFormat();
 const LinearFormat &bfloat16PairsFormat();
 const LinearFormat &bfloat16MatrixFormat();
+/// Of float32 that is not rounded.
+const LinearFormat &float32MatrixFormat();
 
 } // namespace mlir::transformer
 

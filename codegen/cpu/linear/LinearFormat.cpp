@@ -3,6 +3,7 @@
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/linear/Formats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -12,9 +13,9 @@ using namespace mlir::transformer;
 
 ArrayRef<const LinearFormat *> mlir::transformer::linearFormats() {
   static const LinearFormat *formats[] = {
-      &winogradFormat(),    &float32Format(),        &bfloat16Format(),
-      &int8Format(),        &int4Format(),           &int8IntegerFormat(),
-      &int4IntegerFormat(), &bfloat16MatrixFormat(), &bfloat16PairsFormat()};
+      &winogradFormat(),       &float32MatrixFormat(), &float32Format(),     &bfloat16Format(),
+      &int8Format(),           &int4Format(),          &int8IntegerFormat(), &int4IntegerFormat(),
+      &bfloat16MatrixFormat(), &bfloat16PairsFormat()};
   return formats;
 }
 
@@ -22,8 +23,7 @@ const LinearFormat *mlir::transformer::linearFormatFor(cpu::TargetAttr target,
                                                        const LinearOperands &operands) {
   for (const LinearFormat *format : linearFormats())
     if (format->weightFormat() == operands.format &&
-        format->readsRoundedRows() == operands.hasRoundedRows &&
-        format->fits(target, operands.inputs()))
+        format->readsRoundedRows() == operands.hasRoundedRows && format->fits(target, operands))
       return format;
   return nullptr;
 }
@@ -51,6 +51,25 @@ void LinearFormat::addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
 int64_t LinearOperands::outputs() const {
   return cast<RankedTensorType>(weight.getType()).getDimSize(layout == WeightLayout::OutIn ? 0 : 1);
 }
+
+static bool isOfCalls(Value weight) {
+  if (auto merged = weight.getDefiningOp<tensor::ConcatOp>())
+    return llvm::any_of(merged.getInputs(), [](Value input) { return isOfCalls(input); });
+  auto argument = dyn_cast<BlockArgument>(weight);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  if (!function)
+    return false;
+  bool isCalled = false, isGiven = false;
+  auto uses = SymbolTable::getSymbolUses(function, function->getParentOp());
+  for (SymbolTable::SymbolUse use : *uses)
+    if (auto call = dyn_cast<func::CallOp>(use.getUser())) {
+      isCalled = true;
+      isGiven |= isOfCalls(call.getOperand(argument.getArgNumber()));
+    }
+  return !isCalled || isGiven;
+}
+
+bool LinearOperands::isOfCalls() const { return ::isOfCalls(weight); }
 
 Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands,
                                           Value scales, ArrayRef<int64_t> shape, Type element) {

@@ -29,18 +29,22 @@ struct LinearOperands {
 
   int64_t inputs() const { return widthOf(x); }
   int64_t outputs() const;
+  /// Whether each call of the program gets the weight, an input or state: it is no parameter, whose
+  /// panels are made when it is loaded.
+  bool isOfCalls() const;
 };
 
 /// What a contraction multiplies: x in steps, `[T, S]` or `[T, S, places]`, and
-/// the weight in panels, `[P, S, NR]` or `[P, S, places, NR]`. With `scales`,
+/// the weight in panels, `[P, S, NR]` or `[P, S, places, NR]`; for matrix registers
+/// `[places, T, S]` and `[P, places, S, NR]`. With `scales`,
 /// `[P, S, NR]`, what a step sums up to is multiplied by its scale; in a format of words a step is
 /// a group of these: x `[T, S, words, places]` and panels `[P, S, words, NR]`.
 struct LinearFactors {
   Value x, panels;
   /// What the format's epilogue reads beside the sums, with maps from (t, p, j).
-  SmallVector<Value> epilogue;
-  SmallVector<AffineMap> epilogueMaps;
-  Value scales; // may be null
+  SmallVector<Value> epilogue = {};
+  SmallVector<AffineMap> epilogueMaps = {};
+  Value scales = {}; // may be null
 };
 
 /// A part of a step: adds to `sum` what x and the panel hold at `products`, places
@@ -80,9 +84,9 @@ public:
   virtual std::optional<WeightFormat> weightFormat() const { return std::nullopt; }
   /// Whether rows that are rounded are multiplied as such.
   virtual bool readsRoundedRows() const { return false; }
-  /// Whether a layer of K inputs is computed like this on `target`. The first format
+  /// Whether such a layer is computed like this on `target`. The first format
   /// of linearFormats() for its weight that is takes it.
-  virtual bool fits(cpu::TargetAttr target, int64_t k) const { return true; }
+  virtual bool fits(cpu::TargetAttr target, const LinearOperands &operands) const { return true; }
 
   /// Whether tiles are products of matrix registers: `transformer_cpu.multiply_matrices` in place
   /// of a loop over steps, with sums that are in memory when the epilogue reads them. Steps are

@@ -26,7 +26,8 @@ SmallVector<linalg::GenericOp> transformer::epilogues(Operation *root) {
 }
 
 int64_t transformer::stepsOf(linalg::GenericOp contraction) {
-  return cast<RankedTensorType>(rowsOf(contraction).getType()).getDimSize(1);
+  auto panels = cast<RankedTensorType>(panelsOf(contraction).getType());
+  return panels.getDimSize(formatOf(contraction).usesMatrixRegisters() ? 2 : 1);
 }
 
 Value transformer::rowsOf(linalg::GenericOp contraction) { return contraction.getInputs().front(); }

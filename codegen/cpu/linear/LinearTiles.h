@@ -16,7 +16,7 @@ SmallVector<linalg::GenericOp> collect(Operation *root, function_ref<bool(Operat
 SmallVector<linalg::GenericOp> contractions(Operation *root);
 SmallVector<linalg::GenericOp> epilogues(Operation *root);
 
-/// Steps of its sums: of x `[m, steps]`, or `[m, steps, products]`.
+/// Steps of its sums.
 int64_t stepsOf(linalg::GenericOp contraction);
 /// The inputs of a contraction: as many times x as a step has products, then as
 /// often the panels.

@@ -1,10 +1,8 @@
-//===- MatrixProducts.cpp - tiles of linear layers in matrix registers ----===//
-//
-// A tile is two registers of rows by two of columns: of the eight that there are four hold its
-// sums, two x and two the panel, so each that is loaded is multiplied twice.
-//
-//===----------------------------------------------------------------------===//
+//===- MatrixProducts.cpp - tiles of linear layers in matrix registers
+//----===//----------------------------------------------------------------------===//
+#include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/LinearTiles.h"
+#include "codegen/cpu/linear/MatrixStep.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -19,13 +17,13 @@ Value transformer::multiplyMatrices(RewriterBase &rewriter, linalg::GenericOp co
   rewriter.setInsertionPoint(contraction);
   ImplicitLocOpBuilder b(contraction.getLoc(), rewriter);
   Value x = rowsOf(contraction), panel = panelsOf(contraction);
-  int64_t columns = cast<RankedTensorType>(panel.getType()).getDimSize(2);
+  int64_t columns = cast<RankedTensorType>(panel.getType()).getDimSize(3);
   Value all = tensor::EmptyOp::create(b, ArrayRef<int64_t>{columns, 1, columns}, b.getF32Type());
   all = cpu::MultiplyMatricesOp::create(b, TypeRange{all.getType()}, x, panel, ValueRange{all})
             .getResult(0);
   auto type = cast<RankedTensorType>(contraction->getResult(0).getType());
   SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), strides(3, b.getIndexAttr(1)),
-      sizes = {tensor::getMixedSize(b, b.getLoc(), x, 0), b.getIndexAttr(1),
+      sizes = {tensor::getMixedSize(b, b.getLoc(), x, 1), b.getIndexAttr(1),
                b.getIndexAttr(columns)};
   return tensor::ExtractSliceOp::create(b, type, all, offsets, sizes, strides);
 }
@@ -45,51 +43,74 @@ static Operation *configuredAround(Operation *op) {
   return op;
 }
 
-static void lower(RewriterBase &rewriter, cpu::MultiplyMatricesOp op) {
-  rewriter.setInsertionPoint(op);
-  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  Value x = op.getX(), panel = op.getPanel();
-  auto panelType = cast<MemRefType>(panel.getType());
-  int64_t steps = panelType.getDimSize(1), size = panelType.getDimSize(2) / 2;
-  Value sums = memref::CollapseShapeOp::create(b, op.getOuts()[0],
-                                               ArrayRef<ReassociationIndices>{{0, 1}, {2}});
-  Value zero = constant(0), second = constant(size);
-  constexpr int64_t ofX = 4, ofPanel = 6; // registers 0 to 3: sums, row by row
-  Value isTall =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, memref::DimOp::create(b, x, 0), second);
-  /// Calls `body` for each half of the rows that there is.
-  auto forHalves = [&](function_ref<void(int64_t half, Value firstRow)> body) {
-    body(0, zero);
-    auto tall = scf::IfOp::create(b, isTall, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(tall.thenBlock());
-    body(1, second);
-  };
-  forHalves([&](int64_t half, Value) {
-    for (int64_t j = 0; j < 2; ++j)
-      cpu::ZeroMatrixOp::create(b, 2 * half + j);
-  });
-  auto loop = scf::ForOp::create(b, zero, constant(steps), second);
-  markPart(loop, LinearPart::Loop, b.getStringAttr("bf16-matrix"), steps);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value step = loop.getInductionVar();
-    for (int64_t j = 0; j < 2; ++j)
-      cpu::LoadMatrixOp::create(b, ofPanel + j, panel, ValueRange{zero, step, j ? second : zero});
-    forHalves([&](int64_t half, Value row) {
-      cpu::LoadMatrixOp::create(b, ofX + half, x, ValueRange{row, step});
-      for (int64_t j = 0; j < 2; ++j)
-        cpu::AddMatrixProductOp::create(b, 2 * half + j, ofX + half, ofPanel + j);
-    });
+namespace {
+
+/// One op's loop.
+class MatrixLoop {
+public:
+  explicit MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op)
+      : b(op.getLoc(), builder), x(op.getX()), panel(op.getPanel()),
+        parts(cast<MemRefType>(panel.getType()).getDimSize(1)),
+        steps(cast<MemRefType>(panel.getType()).getDimSize(2)),
+        size(cast<MemRefType>(panel.getType()).getDimSize(3) / 2) {
+    sums = memref::CollapseShapeOp::create(b, op.getOuts()[0],
+                                           ArrayRef<ReassociationIndices>{{0, 1}, {2}});
   }
-  forHalves([&](int64_t half, Value row) {
-    for (int64_t j = 0; j < 2; ++j)
-      cpu::StoreMatrixOp::create(b, 2 * half + j, sums, ValueRange{row, j ? second : zero});
-  });
-  rewriter.eraseOp(op);
-}
+
+  /// With a half of the rows less where there are no more.
+  void emit() {
+    Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt,
+                                         memref::DimOp::create(b, x, 1), constant(size));
+    auto of = [&](int64_t halves) {
+      return [this, halves](OpBuilder &nested, Location) {
+        OpBuilder::InsertionGuard guard(b);
+        b.restoreInsertionPoint(nested.saveInsertionPoint());
+        emitHalves(halves);
+        scf::YieldOp::create(b);
+      };
+    };
+    scf::IfOp::create(b, isTall, of(2), of(1));
+  }
+
+private:
+  Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+
+  void emitHalves(int64_t halves) {
+    for (int64_t i = 0; i < halves; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        cpu::ZeroMatrixOp::create(b, registerOfSums(i, j));
+    auto loop = scf::ForOp::create(b, constant(0), constant(steps), constant(size));
+    const LinearFormat &format =
+        parts == parts::kRounded ? bfloat16MatrixFormat() : float32MatrixFormat();
+    markPart(loop, LinearPart::Loop, b.getStringAttr(format.name()), steps);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      emitStep(halves, loop.getInductionVar());
+    }
+    for (int64_t i = 0; i < halves; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        cpu::StoreMatrixOp::create(b, registerOfSums(i, j), sums,
+                                   ValueRange{constant(i * size), constant(j * size)});
+  }
+
+  void emitStep(int64_t halves, Value step) {
+    using Place = SmallVector<Value>;
+    emitMatrixStep(
+        b, parts, halves, x,
+        [&](int64_t part, int64_t i) { return Place{constant(part), constant(i * size), step}; },
+        panel,
+        [&](int64_t part, int64_t j) {
+          return Place{constant(0), constant(part), step, constant(j * size)};
+        });
+  }
+
+  ImplicitLocOpBuilder b;
+  Value x, panel, sums;
+  int64_t parts, steps, size;
+};
+
+} // namespace
 
 void transformer::lowerMultiplyMatrices(RewriterBase &rewriter,
                                         ArrayRef<cpu::MultiplyMatricesOp> ops) {
@@ -104,6 +125,9 @@ void transformer::lowerMultiplyMatrices(RewriterBase &rewriter,
     rewriter.setInsertionPointAfter(op);
     cpu::ReleaseMatricesOp::create(rewriter, op->getLoc());
   }
-  for (cpu::MultiplyMatricesOp op : ops)
-    lower(rewriter, op);
+  for (cpu::MultiplyMatricesOp op : ops) {
+    rewriter.setInsertionPoint(op);
+    MatrixLoop(rewriter, op).emit();
+    rewriter.eraseOp(op);
+  }
 }

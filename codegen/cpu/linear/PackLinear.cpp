@@ -83,7 +83,7 @@ public:
     rows = tensor::DimOp::create(b, operands.x, 0);
     auto type = RankedTensorType::get({ShapedType::kDynamic, panels, columns}, b.getF32Type());
     LinearFactors factors = format.emitFactors(b, operands, columns);
-    Value init = tensor::EmptyOp::create(b, type, ValueRange{rows});
+    Value init = destination(type);
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     Value zeros = linalg::FillOp::create(b, zero, init).getResult(0);
     Value sums = emitContraction(factors, zeros);
@@ -116,6 +116,14 @@ private:
     return op;
   }
 
+  /// Where the tail's result belongs, if that is said and panels fill its rows.
+  Value destination(RankedTensorType type) {
+    Value place = tail ? tail.getDpsInits()[0] : Value();
+    if (place && !place.getDefiningOp<tensor::EmptyOp>() && outputs % columns == 0)
+      return packRows(place);
+    return tensor::EmptyOp::create(b, type, ValueRange{rows});
+  }
+
   bool isOfColumns(AffineMap map) {
     return map.getNumResults() == 1 && map.getResult(0) == b.getAffineDimExpr(1);
   }
@@ -126,6 +134,7 @@ private:
     AffineExpr t, p, j, s, word;
     bindDims(b.getContext(), t, p, j, s, word);
     int64_t dims = format.words() ? 5 : 4, places = format.places(), rows = format.panelRows();
+    bool inMatrices = format.usesMatrixRegisters();
     SmallVector<Value> inputs(places, factors.x);
     SmallVector<AffineMap> maps;
     auto addMap = [&](ArrayRef<AffineExpr> results) {
@@ -135,6 +144,8 @@ private:
       AffineExpr place = b.getAffineConstantExpr(i);
       if (format.words())
         addMap({t, s, word, place});
+      else if (inMatrices)
+        addMap({place, t, s});
       else
         places == 1 ? addMap({t, s}) : addMap({t, s, place});
     }
@@ -146,8 +157,13 @@ private:
     if (format.words())
       addMap({p, s, word, j});
     else
-      for (int64_t i = 0; i < rows; ++i)
-        rows == 1 ? addMap({p, s, j}) : addMap({p, s, b.getAffineConstantExpr(i), j});
+      for (int64_t i = 0; i < rows; ++i) {
+        AffineExpr row = b.getAffineConstantExpr(i);
+        if (inMatrices)
+          addMap({p, row, s, j});
+        else
+          rows == 1 ? addMap({p, s, j}) : addMap({p, s, row, j});
+      }
     addMap({t, p, j});
     SmallVector<IteratorType> loops(3, IteratorType::parallel);
     loops.append(dims - 3, IteratorType::reduction);
@@ -352,8 +368,9 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value rows = tensor::DimOp::create(b, inputs[0], 0);
   bool winograd = !rounded && target.getWinogradVectors();
-  int64_t ofRegister = rounded ? target.matrixRows() : 0;
-  if (rounded) // a word has two of them
+  int64_t ofRegister = winograd ? 0 : target.matrixRows();
+  bool isWords = rounded || ofRegister;
+  if (isWords) // of two tokens
     rows = arith::CeilDivUIOp::create(b, rows, constant(2));
   Value tokens = rows, words; // of a row of a strip
   if (winograd)
@@ -365,11 +382,13 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     words = arith::MulIOp::create(b, arith::OrIOp::create(b, registers, constant(1)),
                                   constant(ofRegister));
   }
-  Type element = rounded ? Type(b.getI32Type()) : b.getF32Type();
+  Type element = isWords ? Type(b.getI32Type()) : b.getF32Type();
   SmallVector<int64_t> columns = {target.productRows(), target.productColumns()};
   if (rounded)
     columns = {target.tileRows(), target.panelColumns()};
-  const LinearFormat &format = winograd ? winogradFormat() : bfloat16MatrixFormat();
+  const LinearFormat &format = winograd  ? winogradFormat()
+                               : rounded ? bfloat16MatrixFormat()
+                                         : float32MatrixFormat();
   if (winograd || ofRegister)
     columns = {format.tileRows(target), format.tileColumns(target)};
   int64_t tiles = 1;
@@ -377,8 +396,11 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     int64_t parts = llvm::divideCeil(width, part);
     tiles *= parts;
     SmallVector<OpFoldResult> scratch = {b.getIndexAttr(parts), rows, b.getIndexAttr(part)};
-    if (ofRegister && outs.size() == 1)
-      scratch = {b.getIndexAttr(parts), b.getIndexAttr(part), words};
+    if (ofRegister) {
+      if (outs.size() == 1)
+        scratch = {b.getIndexAttr(parts), b.getIndexAttr(part), words};
+      scratch.insert(scratch.begin() + 1, b.getIndexAttr(format.places()));
+    }
     outs.push_back(tensor::EmptyOp::create(b, scratch, element));
   }
   if (winograd)

@@ -39,7 +39,8 @@ PanelRead panelRead(Operation *op, const LinearFormat &format) {
   else if (auto matrix = dyn_cast<cpu::LoadMatrixOp>(op))
     read.panel = matrix.getMemory(), read.indices = SmallVector<Value>(matrix.getIndices());
   auto type = read.panel ? dyn_cast<MemRefType>(read.panel.getType()) : MemRefType();
-  return type && type.getRank() == (format.panelRows() == 1 ? 3 : 4) ? read : PanelRead();
+  int64_t rank = format.panelRows() == 1 && !format.usesMatrixRegisters() ? 3 : 4;
+  return type && type.getRank() == rank ? read : PanelRead();
 }
 
 /// The first read of the panel in a loop over k.
@@ -167,7 +168,7 @@ void fetchStepShare(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr targ
 /// Of matrix registers the first tile fetches the panel behind its own, as much of it in a step as
 /// it reads.
 void fetchBehind(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target) {
-  auto rows = dyn_cast<scf::ForOp>(loop->getParentOp());
+  auto rows = loop->getParentOfType<scf::ForOp>();
   if (!rows)
     return;
   ImplicitLocOpBuilder b(loop.getLoc(), read.op);
@@ -175,15 +176,19 @@ void fetchBehind(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target)
                                         rows.getLowerBound());
   auto first = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
   b.setInsertionPointToStart(first.thenBlock());
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   int64_t step = *getConstantIntValue(loop.getStep());
   SmallVector<Value> at(read.indices);
-  for (int64_t byte = 0; byte < step * read.rowBytes(); byte += target.getLineBytes()) {
-    int64_t row = linearMark(loop).getSteps() + byte / read.rowBytes(),
-            column = byte % read.rowBytes() * read.columns() / read.rowBytes();
-    at[1] = arith::AddIOp::create(b, read.indices[1], arith::ConstantIndexOp::create(b, row));
-    at[2] = arith::ConstantIndexOp::create(b, column);
-    fetchLine(b, read, at);
-  }
+  at[0] = arith::AddIOp::create(b, at[0], constant(1));
+  for (int64_t part = 0; part < formatOf(loop).panelRows(); ++part)
+    for (int64_t byte = 0; byte < step * read.rowBytes(); byte += target.getLineBytes()) {
+      int64_t row = byte / read.rowBytes(),
+              column = byte % read.rowBytes() * read.columns() / read.rowBytes();
+      at[1] = constant(part);
+      at[2] = arith::AddIOp::create(b, read.indices[2], constant(row));
+      at[3] = constant(column);
+      fetchLine(b, read, at);
+    }
 }
 
 /// Few rows go through several panels at once: of each is fetched what is read of it, as many

@@ -71,7 +71,7 @@ struct PanelLines {
 void transformer::fetchNextWeight(scf::ForOp loop, const PanelRead &read, cpu::PackWeightOp pack,
                                   cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
-  auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
+  auto rows = all->getParentOfType<scf::ForOp>();
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !step)
     return;

@@ -8,7 +8,8 @@
 namespace mlir::transformer {
 
 /// A read of a panel, `[panel, k, column]` or, with several rows of it a step, `[panel, step, row,
-/// column]`; of a group's words, `[panel, group, word, column]`.
+/// column]`; of a group's words, `[panel, group, word, column]`; of matrix registers, `[panel,
+/// part, step, column]`.
 struct PanelRead {
   Operation *op = nullptr; // null: there is none
   Value panel;

@@ -8,7 +8,6 @@
 #include "codegen/cpu/linear/SplitSums.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -17,23 +16,6 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 namespace {
-
-/// Whether `weight` is what some call of the program gets, an input or state, and not a parameter,
-/// whose panels are made when it is loaded.
-bool isOfCalls(Value weight) {
-  auto argument = dyn_cast<BlockArgument>(weight);
-  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  if (!function)
-    return false;
-  bool isCalled = false, isGiven = false;
-  auto uses = SymbolTable::getSymbolUses(function, function->getParentOp());
-  for (SymbolTable::SymbolUse use : *uses)
-    if (auto call = dyn_cast<func::CallOp>(use.getUser())) {
-      isCalled = true;
-      isGiven |= isOfCalls(call.getOperand(argument.getArgNumber()));
-    }
-  return !isCalled || isGiven;
-}
 
 /// Columns, or rows, of what a product reads; what rounds each number alone rounds the part.
 Value sliceOf(ImplicitLocOpBuilder &b, Value value, unsigned dim, OpFoldResult first,
@@ -70,9 +52,11 @@ SmallVector<linalg::MatmulOp> transformer::splitSum(IRRewriter &rewriter, linalg
                                                     cpu::TargetAttr target) {
   int64_t k = operands.inputs(), step = format.products() * format.sumSteps();
   int64_t bytes = format.columnBytes(step) * format.tileColumns(target); // of a step's panel
-  int64_t most = mostPanelBytes(target) / bytes * step;
+  // Matrix registers are so fast that rows, which pass once a task, must stay in that cache too.
+  int64_t share = format.usesMatrixRegisters() ? 3 : 1;
+  int64_t most = mostPanelBytes(target) / share / bytes * step;
   if (k <= most || most == 0 || !isOfNumbers(operands) || operands.squares ||
-      !isOfCalls(operands.weight))
+      !isa<BlockArgument>(operands.weight) || !operands.isOfCalls())
     return {product};
   int64_t size = llvm::alignTo(llvm::divideCeil(k, llvm::divideCeil(k, most)), step);
   ImplicitLocOpBuilder b(product.getLoc(), rewriter);
@@ -88,31 +72,40 @@ SmallVector<linalg::MatmulOp> transformer::splitSum(IRRewriter &rewriter, linalg
         mlir::clone(b, product, product->getResultTypes(), {x, weight, zeros})));
     return made.back()->getResult(0);
   };
-  Value begun = emitPart(b.getIndexAttr(0), size);
   int64_t last = (k - 1) / size * size; // where the last part begins, which may be shorter
-  auto add = [&](Value sum, Value part) -> Value {
-    Value empty = tensor::EmptyOp::create(b, type, type.isDynamicDim(0) ? rows : ValueRange());
+  auto empty = [&]() -> Value {
+    return tensor::EmptyOp::create(b, type, type.isDynamicDim(0) ? rows : ValueRange());
+  };
+  auto add = [&](Value sum, Value part, Value into) -> Value {
     SmallVector<AffineMap> maps(3, b.getMultiDimIdentityMap(2));
     SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-    Value next = linalg::GenericOp::create(b, type, ValueRange{sum, part}, empty, maps, loops,
-                                           [](OpBuilder &nested, Location loc, ValueRange v) {
-                                             Value both =
-                                                 arith::AddFOp::create(nested, loc, v[0], v[1]);
-                                             linalg::YieldOp::create(nested, loc, both);
-                                           })
-                     .getResult(0);
-    return linalg::CopyOp::create(b, next, sum).getResult(0);
+    auto body = [](OpBuilder &nested, Location loc, ValueRange v) {
+      Value both = arith::AddFOp::create(nested, loc, v[0], v[1]);
+      linalg::YieldOp::create(nested, loc, both);
+    };
+    return linalg::GenericOp::create(b, type, ValueRange{sum, part}, into, maps, loops, body)
+        .getResult(0);
   };
-  if (size < last) {
+  Value sum = emitPart(b.getIndexAttr(0), size);
+  int64_t first = size, turn = 2 * size;
+  if ((last - first) % turn) {
+    sum = add(sum, emitPart(b.getIndexAttr(first), size), empty());
+    first += size;
+  }
+  if (first < last) { // each sum is written where the one before the last was
     auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-    auto loop = scf::ForOp::create(b, index(size), index(last), index(size), begun);
+    auto loop =
+        scf::ForOp::create(b, index(first), index(last), index(turn), ValueRange{sum, empty()});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value sum = loop.getRegionIterArg(0);
-    scf::YieldOp::create(b, add(sum, emitPart(loop.getInductionVar(), size)));
-    begun = loop.getResult(0);
+    Value before = loop.getRegionIterArg(0), place = loop.getInductionVar();
+    Value between = add(before, emitPart(place, size), loop.getRegionIterArg(1));
+    place = arith::AddIOp::create(b, place, index(size));
+    Value next = add(between, emitPart(place, size), before);
+    scf::YieldOp::create(b, ValueRange{next, between});
+    sum = loop.getResult(0);
   }
   b.setInsertionPoint(product);
-  rewriter.replaceOp(product, add(begun, emitPart(b.getIndexAttr(last), k - last)));
+  rewriter.replaceOp(product, add(sum, emitPart(b.getIndexAttr(last), k - last), empty()));
   return made;
 }

@@ -30,8 +30,8 @@ Value addProduct(ImplicitLocOpBuilder &b, Factors x, Factors w, Value sum) {
 
 struct WinogradFormat : LinearFormat {
   StringRef name() const override { return "winograd"; }
-  bool fits(cpu::TargetAttr target, int64_t k) const override {
-    return target.getWinogradVectors() && k >= target.getWinogradLeastK();
+  bool fits(cpu::TargetAttr target, const LinearOperands &operands) const override {
+    return target.getWinogradVectors() && operands.inputs() >= target.getWinogradLeastK();
   }
 
   // One vector wide: x is added from memory, once a row, and takes no register.

@@ -22,6 +22,24 @@ Value toWords(Emit &b, Value x) {
   return arith::ExtUIOp::create(b, type.clone(b.getI32Type()), halves);
 }
 
+Value bits(Emit &b, Value x) {
+  return arith::BitcastOp::create(b, cast<VectorType>(x.getType()).clone(b.getI32Type()), x);
+}
+
+/// What x is the sum of, each with the bits of a bfloat16; x itself if it is one that is rounded
+/// later. Halves are rounded away from 0, which is exact as any rounding.
+Values emitParts(Emit &b, Value x, int64_t count) {
+  Values parts;
+  for (; int64_t(parts.size()) + 1 < count; x = b.subf(x, parts.back())) {
+    Value word = bits(b, x);
+    word = b.add(word, integerConstant(b, word.getType(), 0x8000));
+    word = b.both(word, integerConstant(b, word.getType(), int32_t(0xffff0000)));
+    parts.push_back(arith::BitcastOp::create(b, x.getType(), word));
+  }
+  parts.push_back(x);
+  return parts;
+}
+
 } // namespace
 
 Value transformer::emitDotBfloat16(ImplicitLocOpBuilder &b, Value w, Value x, Value sum) {
@@ -33,41 +51,48 @@ Value transformer::emitDotBfloat16(ImplicitLocOpBuilder &b, Value w, Value x, Va
   return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
 }
 
-Value transformer::emitNeighbourPairs(Emit &b, Value x) {
+Values transformer::emitNeighbourPairs(Emit &b, Value x, int64_t parts) {
   int64_t count = cast<VectorType>(x.getType()).getNumElements();
-  return vector::BitCastOp::create(b, VectorType::get({count / 2}, b.getI32Type()), round(b, x));
+  auto words = VectorType::get({count / 2}, b.getI32Type());
+  Values pairs;
+  for (Value part : emitParts(b, x, parts))
+    pairs.push_back(vector::BitCastOp::create(b, words, round(b, part)));
+  return pairs;
 }
 
-Value transformer::emitPairs(Emit &b, Value lower, Value upper) {
-  Value high = toWords(b, upper);
-  Value half = integerConstant(b, high.getType(), 16);
-  return b.either(arith::ShLIOp::create(b, high, half), toWords(b, lower));
-}
-
-Values transformer::emitPairs(Emit &b, ValueRange vectors) {
-  Values words;
-  for (size_t i = 0; i < vectors.size(); i += 2)
-    words.push_back(i + 1 < vectors.size() ? emitPairs(b, vectors[i], vectors[i + 1])
-                                           : toWords(b, vectors[i]));
-  return words;
+Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) {
+  Value half = integerConstant(b, cast<VectorType>(lower.getType()).clone(b.getI32Type()), 16);
+  Values pairs;
+  if (parts == parts::kRounded) {
+    Value high = arith::ShLIOp::create(b, toWords(b, upper), half);
+    return {b.either(high, toWords(b, lower))};
+  }
+  for (auto [low, high] : llvm::zip_equal(emitParts(b, lower, parts), emitParts(b, upper, parts)))
+    pairs.push_back(b.either(arith::ShRUIOp::create(b, bits(b, low), half), bits(b, high)));
+  return pairs;
 }
 
 void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
   Value x = op.getX(), out = op.getOuts()[0];
+  auto words = cast<MemRefType>(out.getType());
+  int64_t parts = words.getRank() == 3 ? words.getDimSize(0) : parts::kRounded;
   VectorType type = VectorType::get({weightGroup}, b.getF32Type());
-  forEachGroup(b, rowWork("bfloat16_rows", "tokens", rowWidth(x), 2), x,
-               [&](Value row, Value group, int64_t count) {
-                 Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
-                 Value words = emitNeighbourPairs(b, features);
-                 SmallVector<Value> at = {row, b.mul(group, weightGroup / 2)};
-                 int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last
-                 if (count == weightGroup || rowWidth(out) >= end / 2) {
-                   vector::StoreOp::create(b, words, out, at);
-                   return;
-                 }
-                 VectorType mask = cast<VectorType>(words.getType()).clone(b.getI1Type());
-                 Value there =
-                     vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
-                 vector::MaskedStoreOp::create(b, out, at, there, words);
-               });
+  forEachGroup(
+      b, rowWork("bfloat16_rows", "tokens", rowWidth(x), 2), x,
+      [&](Value row, Value group, int64_t count) {
+        Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
+        for (auto [part, pairs] : llvm::enumerate(emitNeighbourPairs(b, features, parts))) {
+          Values at = {row, b.mul(group, weightGroup / 2)};
+          if (words.getRank() == 3)
+            at.insert(at.begin(), b.index(part));
+          int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last
+          if (count == weightGroup || rowWidth(out) >= end / 2) {
+            vector::StoreOp::create(b, pairs, out, at);
+            continue;
+          }
+          VectorType mask = cast<VectorType>(pairs.getType()).clone(b.getI1Type());
+          Value there = vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
+          vector::MaskedStoreOp::create(b, out, at, there, pairs);
+        }
+      });
 }

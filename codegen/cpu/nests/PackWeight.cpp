@@ -33,6 +33,7 @@ struct PackNest {
   WeightReader weight;
   Value scales, panels;
   Value firstPanel;
+  int64_t parts; // of words of bfloat16, whose panels are one part behind the other
   bool isInt4, ahead;
 
   Emit &b() const { return weight.b; }
@@ -46,10 +47,12 @@ struct PackNest {
   }
   bool isBfloat16Pairs() const { return element().isInteger(32) && !scales; }
   int64_t rowsBefore() const { return isWinograd() ? winograd::kStep : 0; }
+  int64_t wordsOfPart() const { return cast<MemRefType>(panels.getType()).getDimSize(1) / parts; }
   void emitOutIn(const Work &work);
   void emitInOut(const Work &work);
   void emitSome(Value lower, Value upper, int64_t most);
   void emitPanel(Value panel, int64_t rows);
+  void emitPanelOfPairs(Value panel, int64_t rows);
   void emitPanels(Value panel, int64_t count, int64_t width);
   /// Vectors of a panel's columns.
   int64_t vectors() const { return llvm::divideCeil(weight.columns, b().lanes()); }
@@ -62,6 +65,7 @@ struct PackNest {
   void store(ValueRange rows, Value to, Value first, int64_t column,
              MutableArrayRef<Value> squares);
   void finish(Value to, ValueRange squares);
+  void storePairs(ValueRange rows, Value to, Value place, int64_t column);
   void clearRest(Value to);
 };
 
@@ -92,14 +96,14 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column,
     scale = b().loadVector(scales, {to, b().index(0), b().index(column)}, lanes);
   if (int64_t words = wordsOfEight())
     place = b().mul(b().div(first, kEight), words);
+  if (isBfloat16Pairs())
+    return storePairs(rows, to, place, column);
   Values stored;
   if (isInt4) {
     auto halves = b().vectorType().clone(b().getBF16Type());
     Value at = b().div(first, weightGroup);
     scale = vector::LoadOp::create(b(), halves, scales, ValueRange{to, at, b().index(column)});
     stored = emitToInt4(b(), rows, arith::ExtFOp::create(b(), b().vectorType(), scale));
-  } else if (isBfloat16Pairs()) {
-    stored = emitPairs(b(), rows);
   } else if (wordsOfEight()) {
     stored = emitToInt8Words(b(), rows, scale);
   } else if (isWinograd()) {
@@ -119,6 +123,17 @@ void PackNest::store(ValueRange rows, Value to, Value first, int64_t column,
     b().storeVector(row, panels, {to, b().add(place, rowsBefore() + i), b().index(column)}, lanes);
 }
 
+/// Two a word, from word `place` of each part on; of an odd number the last with zeros.
+void PackNest::storePairs(ValueRange rows, Value to, Value place, int64_t column) {
+  for (size_t i = 0; i < rows.size(); i += 2) {
+    Value upper = i + 1 < rows.size() ? rows[i + 1] : b().splat(0);
+    for (auto [part, words] : llvm::enumerate(emitPairs(b(), rows[i], upper, parts)))
+      b().storeVector(words, panels,
+                      {to, b().add(place, part * wordsOfPart() + i / 2), b().index(column)},
+                      std::min(b().lanes(), weight.columns - column));
+  }
+}
+
 /// Behind the last row.
 void PackNest::finish(Value to, ValueRange squares) {
   if (wordsOfEight())
@@ -134,19 +149,22 @@ void PackNest::finish(Value to, ValueRange squares) {
 
 /// Words behind the last weight.
 void PackNest::clearRest(Value to) {
-  int64_t words = cast<MemRefType>(panels.getType()).getDimSize(1), lanes = b().lanes();
+  int64_t lanes = b().lanes(), words = wordsOfPart();
   Value zero = integerConstant(b(), b().vectorType(), 0);
   int64_t written = isBfloat16Pairs() ? llvm::divideCeil(weight.inputs(), 2)
                                       : llvm::divideCeil(weight.inputs(), kEight) * wordsOfEight();
-  for (int64_t word = written; word < words; ++word)
-    for (int64_t column = 0; column < weight.columns; column += lanes)
-      b().storeVector(zero, panels, {to, b().index(word), b().index(column)},
-                      std::min(lanes, weight.columns - column));
+  for (int64_t part = 0; part < parts; ++part)
+    for (int64_t word = written; word < words; ++word)
+      for (int64_t column = 0; column < weight.columns; column += lanes)
+        b().storeVector(zero, panels, {to, b().index(part * words + word), b().index(column)},
+                        std::min(lanes, weight.columns - column));
 }
 
 /// The first `rows` columns of a panel from as many rows of the weight, zeros
 /// in the columns behind them.
 void PackNest::emitPanel(Value panel, int64_t rows) {
+  if (isBfloat16Pairs())
+    return emitPanelOfPairs(panel, rows);
   int64_t lanes = b().lanes(), k = weight.inputs();
   int64_t size = wordsOfEight() ? std::max(lanes, kEight) : lanes;
   Value to = b().add(panel, firstPanel);
@@ -176,6 +194,44 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
   if (whole < k)
     squares = block(b().index(whole), k - whole, squares);
   finish(to, squares);
+}
+
+/// Likewise, of neighbours that share words: these are transposed, half as many as there are
+/// numbers.
+void PackNest::emitPanelOfPairs(Value panel, int64_t rows) {
+  int64_t lanes = b().lanes(), size = 2 * lanes, k = weight.inputs();
+  auto wide = VectorType::get({size}, b().getF32Type());
+  Value firstRow = b().mul(panel, weight.columns), to = b().add(panel, firstPanel),
+        zero = integerConstant(b(), b().vectorType(), 0);
+  auto block = [&](Value first, int64_t count) {
+    if (ahead)
+      for (int64_t i = 0; i < rows; ++i)
+        fetch(b().add(firstRow, i), b().add(first, distance(rows * sizeof(float))), count);
+    for (int64_t column = 0; column < weight.columns; column += lanes) {
+      SmallVector<Values> squares(parts);
+      for (int64_t i = column; i < column + lanes; ++i) {
+        Values pairs(parts, zero);
+        if (i < rows)
+          pairs = emitNeighbourPairs(
+              b(), loadColumns(b(), wide, weight.weight, b().add(firstRow, i), first, count),
+              parts);
+        for (auto [square, words] : llvm::zip_equal(squares, pairs))
+          square.push_back(words);
+      }
+      for (auto [part, square] : llvm::enumerate(squares)) {
+        b().transposeSquare(square);
+        Value word = b().add(b().div(first, 2), part * wordsOfPart());
+        for (int64_t i = 0; i < int64_t(llvm::divideCeil(count, 2)); ++i)
+          b().storeVector(square[i], panels, {to, b().add(word, i), b().index(column)},
+                          std::min(lanes, weight.columns - column));
+      }
+    }
+  };
+  int64_t whole = k / size * size;
+  b().forEach(b().index(0), b().index(whole), size, [&](Value first) { block(first, size); });
+  if (whole < k)
+    block(b().index(whole), k - whole);
+  clearRest(to);
 }
 
 void PackNest::emitOutIn(const Work &work) {
@@ -279,6 +335,8 @@ void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
   auto type = cast<MemRefType>(panels.getType());
   int64_t columns = type.getShape().back(), most = type.getDimSize(0), before = 0;
   Value first = op.getFirst();
+  bool isPairs = type.getElementType().isInteger(32) && !op.getScales();
+  int64_t parts = isPairs && type.getRank() == 4 ? type.getDimSize(1) : 1;
   if (type.getRank() == 4)
     panels = memref::CollapseShapeOp::create(b, panels,
                                              ArrayRef<ReassociationIndices>{{0}, {1, 2}, {3}});
@@ -290,6 +348,7 @@ void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
                   op.getScales(),
                   panels,
                   firstPanel,
+                  parts,
                   op.holdsInt4(),
                   op.getAhead()};
     int64_t count = llvm::divideCeil(nest.weight.outputs(), columns);
@@ -303,7 +362,7 @@ void transformer::emitNest(Emit &b, cpu::PackWeightOp op) {
     int64_t k = nest.weight.inputs(), outputs = nest.weight.outputs();
     std::string inputs = std::to_string(k), width = std::to_string(outputs);
     Work work{"pack_weight " + inputs + "x" + width, "K=" + inputs + " N=" + width, {}};
-    int64_t written = k * type.getElementTypeBitWidth() / 8;
+    int64_t written = k * type.getElementTypeBitWidth() / 8 * parts;
     if (int64_t words = nest.wordsOfEight())
       written = k * words / 2; // 4 bytes of eight weights
     work.fixedBytes = outputs * (rowBytes(k) + written);

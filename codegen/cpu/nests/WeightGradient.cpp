@@ -4,8 +4,8 @@
 // some of either, and the tiles of c where they meet. Of a block of tokens a panel stays in the
 // first-level cache and the strips in the second; sums wait beside them for the next block. Tokens
 // are never divided between tasks, so a sum's order does not depend on the threads. In bfloat16 a
-// step is two tokens, whose numbers share words, which matrix registers take by the sixteen; by
-// Winograd's inner product it is six, and a block one of its sums.
+// step is two tokens, whose numbers share words, which matrix registers take by the sixteen,
+// float32 in three parts; by Winograd's inner product it is six, and a block one of its sums.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
@@ -31,9 +31,10 @@ public:
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)),
         isMatrices(op.getMatrices()),
-        height(cast<MemRefType>(strips.getType()).getDimSize(isMatrices ? 1 : 2)),
-        width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
-        steps(op.getWinograd() ? tokens : b.dim(panels, 1)),
+        parts(isMatrices ? cast<MemRefType>(strips.getType()).getDimSize(1) : 1),
+        height(cast<MemRefType>(strips.getType()).getDimSize(2)), width(rowWidth(panels)),
+        vectors(width / b.lanes()), tokens(b.dim(x, 0)),
+        steps(op.getWinograd() ? tokens : b.dim(panels, isMatrices ? 2 : 1)),
         element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
         scales(isWinograd ? op.getOuts()[3] : Value()),
         squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()), onto(op.getOnto()),
@@ -94,7 +95,7 @@ private:
   /// Tasks have as many each: of a block, and with the sums that wait, half of the second-level
   /// cache holds them.
   int64_t stripsOfPart() const {
-    int64_t bytes = rowBytes(height) * (stepsOfBlock() + kPanelsOfTask * width);
+    int64_t bytes = rowBytes(height) * (parts * stepsOfBlock() + kPanelsOfTask * width);
     int64_t most = std::max<int64_t>(b.target.getL2Bytes() / 2 / bytes, 1);
     return llvm::divideCeil(numStrips(), llvm::divideCeil(numStrips(), most));
   }
@@ -211,12 +212,17 @@ private:
     if (isMatrices) { // to the end of a register
       Value zero = integerConstant(b, b.vectorType(), 0);
       b.forEach(b.ceilDiv(tokens, 2), steps, 1,
-                [&](Value step) { storeInPanel(Values(vectors, zero), panel, step); });
+                [&](Value step) { storeInPanel(Values(vectors * parts, zero), panel, step); });
     }
   }
+  /// Vectors of a row, each with its parts.
   void storeInPanel(ValueRange row, Value panel, Value step) {
-    for (int64_t j = 0; j < vectors; ++j)
-      b.storeVector(row[j], panels, {panel, step, b.index(j * b.lanes())});
+    for (auto [i, words] : llvm::enumerate(row)) {
+      Values at = {panel, step, b.index(i / parts * b.lanes())};
+      if (isMatrices)
+        at.insert(at.begin() + 1, b.index(i % parts));
+      b.storeVector(words, panels, at);
+    }
   }
 
   bool isPairs() const { return element.isInteger(32); }
@@ -228,15 +234,16 @@ private:
       return b.forEach(begin, end, 1, [&](Value token) { store(token, load(token)); });
     Value last = b.sub(end, b.rem(end, b.index(2)));
     b.forEach(begin, last, 2, [&](Value token) {
-      Values words = load(token);
-      for (auto [lower, upper] : llvm::zip_equal(words, load(b.add(token, 1))))
-        lower = emitPairs(b, lower, upper);
+      Values words, earlier = load(token);
+      for (auto [lower, upper] : llvm::zip_equal(earlier, load(b.add(token, 1))))
+        words.append(emitPairs(b, lower, upper, parts));
       store(b.div(token, 2), words);
     });
     b.ifThen(b.lt(last, end), [&] { // with no other
       Values words;
       for (Value lower : load(last))
-        words.append(emitPairs(b, ValueRange{lower}));
+        words.append(emitPairs(
+            b, lower, arith::ConstantOp::create(b, b.getZeroAttr(lower.getType())), parts));
       store(b.div(last, 2), words);
     });
   }
@@ -407,7 +414,7 @@ private:
   Value x, dy, c, strips, panels;
   int64_t rows, columns;
   bool isMatrices;
-  int64_t height, width, vectors;
+  int64_t parts, height, width, vectors;
   Value tokens, steps; // of a sum
   Type element;        // of strips and panels
   bool isWinograd;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/WeightGradientMatrices.h"
+#include "codegen/cpu/linear/MatrixStep.h"
 #include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/Rows.h"
 
@@ -13,6 +14,7 @@ using namespace mlir::transformer;
 
 void transformer::packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, Value strips) {
   int64_t size = b.target.matrixRows(), height = 2 * size;
+  int64_t parts = cast<MemRefType>(strips.getType()).getDimSize(1);
   Value tokens = b.dim(x, 0), whole = b.mul(b.div(tokens, 2 * size), 2 * size);
   /// A square of words, of tokens from `token` on.
   auto pack = [&](Value token, int64_t column, bool isWhole) {
@@ -24,15 +26,19 @@ void transformer::packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, 
       Value row = b.loadVector(x, {b.min(at, b.sub(tokens, b.index(1))), first}, count);
       return b.select(b.lt(at, tokens), row, b.splat(0));
     };
-    Values words;
+    SmallVector<Values> squares(parts);
     for (int64_t i = 0; i < 2 * size; i += 2) {
       Value earlier = read(i);
-      words.push_back(emitPairs(b, earlier, read(i + 1)));
+      for (auto [square, words] :
+           llvm::zip_equal(squares, emitPairs(b, earlier, read(i + 1), parts)))
+        square.push_back(words);
     }
-    b.transposeSquare(words);
-    for (auto [i, row] : llvm::enumerate(words))
-      vector::StoreOp::create(b, row, strips,
-                              ValueRange{strip, b.index(column + i), b.div(token, 2)});
+    for (auto [part, square] : llvm::enumerate(squares)) {
+      b.transposeSquare(square);
+      for (auto [i, row] : llvm::enumerate(square))
+        vector::StoreOp::create(
+            b, row, strips, ValueRange{strip, b.index(part), b.index(column + i), b.div(token, 2)});
+    }
   };
   auto packAll = [&](Value token, bool isWhole) {
     for (int64_t column = 0; column < there; column += size)
@@ -44,13 +50,13 @@ void transformer::packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, 
 
 void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
   int64_t size = b.target.matrixRows();
-  constexpr int64_t ofStrip = 4, ofPanel = 6; // registers 0 to 3: sums, row by row
+  int64_t parts = cast<MemRefType>(tile.strips.getType()).getDimSize(1);
   auto forSums = [&](function_ref<void(int64_t sum, ValueRange at)> body) {
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t j = 0; j < 2; ++j) {
         Values at(tile.place);
         at.append({b.index(i * size), b.index(j * size)});
-        body(2 * i + j, at);
+        body(registerOfSums(i, j), at);
       }
   };
   b.ifElse(
@@ -66,15 +72,15 @@ void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
         return Values();
       });
   b.forEach(tile.begin, tile.end, size, [&](Value step) {
-    for (int64_t j = 0; j < 2; ++j)
-      cpu::LoadMatrixOp::create(b, ofPanel + j, tile.panels,
-                                ValueRange{tile.panel, step, b.index(j * size)});
-    for (int64_t i = 0; i < 2; ++i) {
-      cpu::LoadMatrixOp::create(b, ofStrip + i, tile.strips,
-                                ValueRange{tile.strip, b.index(i * size), step});
-      for (int64_t j = 0; j < 2; ++j)
-        cpu::AddMatrixProductOp::create(b, 2 * i + j, ofStrip + i, ofPanel + j);
-    }
+    emitMatrixStep(
+        b, parts, /*halves=*/2, tile.strips,
+        [&](int64_t part, int64_t i) {
+          return Values{tile.strip, b.index(part), b.index(i * size), step};
+        },
+        tile.panels,
+        [&](int64_t part, int64_t j) {
+          return Values{tile.panel, b.index(part), step, b.index(j * size)};
+        });
   });
   forSums([&](int64_t sum, ValueRange at) { cpu::StoreMatrixOp::create(b, sum, tile.sums, at); });
 }

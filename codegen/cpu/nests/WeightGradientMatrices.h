@@ -6,9 +6,9 @@
 
 namespace mlir::transformer {
 
-/// Columns of x `[T, M]`, rounded, as rows of words of two tokens: `strips[strip, i, u]` are tokens
-/// 2 u and 2 u + 1 of column `first column + i`, of which `there` are inside of x; zeros behind the
-/// last token to the end of a register.
+/// Columns of x `[T, M]`, in parts (linear/Parts.h), as rows of words of two tokens:
+/// `strips[strip, part, i, u]` are tokens 2 u and 2 u + 1 of column `first column + i`, of which
+/// `there` are inside of x; zeros behind the last token to the end of a register.
 void packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, Value strips);
 
 /// Of `transformer_cpu.weight_gradient` with matrices: a tile of c, and the words that it sums.

@@ -26,12 +26,12 @@ def pairs(x, axis):
     return np.moveaxis(bits[::2] | bits[1::2] << 16, 0, axis)
 
 
-def gradient_text(name, m, n, height, width, element, kind="", what=""):
+def gradient_text(name, m, n, height, width, element, kind="", what="", parts=1):
     squares = what == "squares"
     a, b, c = (f"memref<?x{m}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{n}xf32, strided<[?, 1], offset: ?>>", memref(m, n))
     strips, panels = (f"memref<{-(-size // part)}x?x{part}x{element}>" for size, part in ((m, height), (n, width)))
     if kind == "matrices":
-        strips = f"memref<{-(-m // height)}x{height}x?x{element}>"
+        strips, panels = f"memref<{-(-m // height)}x{parts}x{height}x?xi32>", f"memref<{-(-n // width)}x{parts}x?x{width}xi32>"
     buffers = {"%c": c, "%s": strips, "%p": panels} | ({"%t": "memref<?xf32>"} if kind == "winograd" else {})
     buffers |= {"%q": "memref<f32>", "%r": memref(-(-n // width) * -(-m // height))} if squares else {}
     types, names = ", ".join(buffers.values()), ", ".join(buffers)
@@ -42,12 +42,12 @@ func.func @{name}(%a: {a}, %b: {b}, {", ".join(f"{name}: {type}" for name, type 
 }}"""
 
 
-def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lambda x: x, kind="", unit=2e-7):
+def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lambda x: x, kind="", unit=2e-7, parts=1):
     """`steps_of`: rows of the scratch for so many tokens."""
     lanes = nests.vector_lanes(target)
     height, width = tile(lanes)
     sizes = [(1, 1), (5, 3), (height, width), (37, 70), (3 * height + 1, 2 * width + lanes), (130, 33), (1500, 40), (600, 256)]  # the last is larger than the second-level cache
-    texts = (gradient_text(f"{name}{i}", m, n, height, width, element, kind, what)
+    texts = (gradient_text(f"{name}{i}", m, n, height, width, element, kind, what, parts)
              for i, (m, n) in enumerate(sizes) for name, what in (("g", ""), ("s", "squares"), ("o", "onto")))
     library = nests.build("".join(texts), target)
     for i, (m, n) in enumerate(sizes):
@@ -61,7 +61,8 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
             scratch = [np.full((-(-size // part), steps_of(tokens), part), 77, np.float32 if element == "f32" else np.int32)
                        for size, part in ((m, height), (n, width))]
             if kind == "matrices":
-                scratch[0] = np.full((-(-m // height), height, steps_of(tokens) + 16), 77, np.int32)
+                scratch = [np.full((-(-m // height), parts, height, steps_of(tokens) + 16), 77, np.int32),
+                           np.full((-(-n // width), parts, steps_of(tokens), width), 77, np.int32)]
             if kind == "winograd":
                 scratch.append(garbage(tokens))
             c = garbage(m, n)
@@ -91,13 +92,33 @@ def check_gradients():
     if has_bf16:
         check_gradients_on(BF16_ARCH, " bf16", lambda lanes: (8, 2 * lanes), lambda tokens: -(-tokens // 2), "i32", quantize.to_bf16)
     if has_amx:
-        check_gradients_on(AMX_ARCH, " bf16 in matrix registers", lambda lanes: (32, 32), lambda tokens: -(-tokens // 32) * 16, "i32",
-                           quantize.to_bf16, kind="matrices")
+        matrices = {"tile": lambda lanes: (32, 32), "steps_of": lambda tokens: -(-tokens // 32) * 16, "element": "i32", "kind": "matrices"}
+        check_gradients_on(AMX_ARCH, " bf16 in matrix registers", rounded=quantize.to_bf16, **matrices)
+        check_gradients_on(AMX_ARCH, " f32 in matrix registers", parts=3, **matrices)
 
 
-def words_of(k):
-    """What holds k features: as many words, and whole matrix registers with zeros at the end."""
-    return {"": -(-k // 2), " in whole registers": -(-k // 32) * 16}
+def parts_of(x, count):
+    """Bfloat16 whose sum is x, the largest first; halves rounded away from 0. One part is x rounded."""
+    if count == 1:
+        return [quantize.to_bf16(x)]
+    parts = []
+    for _ in range(count - 1):
+        parts.append(((x.view(np.uint32) + np.uint32(0x8000)) & np.uint32(0xFFFF0000)).view(np.float32))
+        x = x - parts[-1]
+    return [*parts, x]
+
+
+def words(x, axis, steps, parts):
+    """Pairs along an axis, zeros behind them; with parts (None: there are none) one behind the other in a dimension of their own."""
+    if parts is None:
+        return filled(pairs(x, axis), steps, axis)
+    return np.stack([filled(pairs(part, axis), steps, axis) for part in parts_of(x, parts)])
+
+
+def layouts_of(k):
+    """What holds k features: names, words and parts."""
+    whole = -(-k // 32) * 16
+    return [("pairs", -(-k // 2), None), ("in registers", whole, 1), ("f32 in registers", whole, 3)]
 
 
 def filled(words, count, axis):
@@ -111,48 +132,52 @@ def check_weights():
     if not has_bf16:
         return
     panel = 2 * nests.vector_lanes(BF16_ARCH)
-    cases = [(f"w{i}_{layout}_{steps}", n, k, layout, what, steps) for layout in ("out_in", "in_out")
+    cases = [(f"w{i}_{layout}_{parts}", n, k, layout, *held) for layout in ("out_in", "in_out")
              for i, (n, k) in enumerate([(1, 1), (panel, 6), (panel + 1, 33), (5 * panel - 1, 47), (3 * panel, 96), (17, 101)])
-             for steps, what in {steps: what for what, steps in words_of(k).items()}.items()]
+             for held in layouts_of(k) for parts in held[2:]]
     text = ""
-    for name, n, k, layout, what, steps in cases:
-        w, y = memref(*((n, k) if layout == "out_in" else (k, n))), memref(-(-n // panel), steps, panel, element="i32")
+    for name, n, k, layout, what, steps, parts in cases:
+        sizes = (steps, panel) if parts is None else (parts, steps, panel)
+        w, y = memref(*((n, k) if layout == "out_in" else (k, n))), memref(-(-n // panel), *sizes, element="i32")
         text += f"""
 func.func @{name}(%w: {w}, %y: {y}) {{
   transformer_cpu.pack_weight {layout} ins(%w) outs(%y) : ({w}, {y}) -> ()
   return
-}}""" + part_text(f"{name}part", layout, {"%w": w}, f"{steps}x{panel}xi32")
+}}""" + part_text(f"{name}part", layout, {"%w": w}, "x".join(map(str, sizes)) + "xi32")
     library = nests.build(text, BF16_ARCH)
-    for name, n, k, layout, what, steps in cases:
+    for name, n, k, layout, what, steps, parts in cases:
         w = rows_of_sizes(n, k)
-        y = np.full((-(-n // panel), steps, panel), 77, np.uint32)
+        rows = np.concatenate([w, np.zeros((-n % panel, k), np.float32)]).reshape(-1, panel, k)
+        wanted = np.moveaxis(words(rows, 2, steps, parts), -1, -2)
+        if parts is not None:
+            wanted = np.moveaxis(wanted, 0, 1)
+        y = np.full(wanted.shape, 77, np.uint32)
         given = w if layout == "out_in" else np.ascontiguousarray(w.T)
         nests.call(library[name], given, y)
-        wanted = filled(pairs(np.concatenate([w, np.zeros((-n % panel, k), np.float32)]), 1), steps, 1)
-        check(f"pack_weight bf16 pairs{what} {k}x{n} {layout}", np.array_equal(y, np.moveaxis(wanted.reshape(-1, panel, wanted.shape[1]), 1, 2)))
-        check(f"pack_weight bf16 pairs{what} {k}x{n} {layout} by parts", check_parts(nests.call, library[f"{name}part"], y, given))
+        check(f"pack_weight bf16 {what} {k}x{n} {layout}", np.array_equal(y, wanted))
+        check(f"pack_weight bf16 {what} {k}x{n} {layout} by parts", check_parts(nests.call, library[f"{name}part"], y, given))
 
 
 def check_rows():
     if not has_bf16:
         return
-    widths, text = [1, 2, 31, 32, 33, 100, 768], ""
-    cases = sorted({(k, steps) for k in widths for steps in words_of(k).values()})
-    for k, steps in cases:
-        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{steps}xi32>"
+    cases = [(k, *held) for k in (1, 2, 31, 32, 33, 100, 768) for held in layouts_of(k)]
+    text = ""
+    for k, _, steps, parts in cases:
+        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<{'' if parts is None else f'{parts}x'}?x{steps}xi32>"
         text += f"""
-func.func @rows{k}_{steps}(%x: {x}, %y: {y}) {{
+func.func @rows{k}_{parts}(%x: {x}, %y: {y}) {{
   transformer_cpu.bfloat16_rows ins(%x) outs(%y) : ({x}, {y}) -> ()
   return
 }}"""
     library = nests.build(text, BF16_ARCH)
-    for k, steps in cases:
+    for k, what, steps, parts in cases:
         for count in (0, 1, 37):
             x = rows_of_sizes(count, k + 9)[:, 3 : 3 + k]
-            y = np.full((count + 3, steps), 77, np.uint32)  # for more rows than there are
-            nests.call(library[f"rows{k}_{steps}"], x, y)
-            same = np.array_equal(y[:count], filled(pairs(x, 1), steps, 1)) and bool((y[count:] == 77).all())
-            check(f"bfloat16_rows {k} in {steps} words, rows {count}", same)
+            y = np.full((count + 3, steps) if parts is None else (parts, count + 3, steps), 77, np.uint32)  # for more rows than there are
+            nests.call(library[f"rows{k}_{parts}"], x, y)
+            same = np.array_equal(y[..., :count, :], words(np.ascontiguousarray(x), 1, steps, parts)) and bool((y[..., count:, :] == 77).all())
+            check(f"bfloat16_rows {what} {k}, rows {count}", same)
 
 
 run_checks(check_gradients, check_weights, check_rows)

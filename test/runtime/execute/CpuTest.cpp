@@ -1,9 +1,12 @@
+#include "runtime/abi/TileData.h"
 #include "runtime/execute/CpuFeatures.h"
 #include "test/runtime/FakeModule.h"
 #include "test/runtime/TestSupport.h"
 
 #include <elf.h>
 #include <nlohmann/json.hpp>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace transformer::runtime;
 using nlohmann::json;
@@ -37,6 +40,19 @@ TEST(CpuFeatures, AgreeWithTheCompiler) {
                      : __builtin_cpu_supports("x86-64-v2") ? "x86-64-v2"
                                                            : "x86-64";
   EXPECT_EQ(bestArch(), best);
+}
+
+/// A CPU without matrix registers never has them, whatever the system says; one that has them has
+/// both or, where the system keeps them, neither.
+TEST(CpuFeatures, MatrixRegistersAreAskedFor) {
+  bool tile = hasCpuFeature("amx-tile");
+  EXPECT_EQ(tile, hasCpuFeature("amx-bf16"));
+  EXPECT_LE(tile, mayUseTileData());
+  if (tile) {
+    uint64_t permitted = 0;
+    ASSERT_EQ(syscall(SYS_arch_prctl, 0x1022, &permitted), 0); // ARCH_GET_XCOMP_PERM
+    EXPECT_TRUE(permitted >> 18 & 1);
+  }
 }
 #endif
 

@@ -1,0 +1,94 @@
+//===- MatrixFormat.cpp - products in matrix registers --------------------===//
+//
+// For CPUs whose registers hold whole matrices of words and multiply them: x86's AMX. A tile is two
+// by two of them (MatrixProducts.cpp). Rows and weights that are rounded to bfloat16 are one part;
+// float32 is three (Parts.h), of weights that each call gets: panels that are made once would be
+// half as large again as the weight, and few rows wait for memory alone.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/cpu/linear/Formats.h"
+#include "codegen/cpu/linear/Parts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+class MatrixFormat : public LinearFormat {
+public:
+  MatrixFormat(StringRef name, int64_t parts) : title(name), parts(parts) {}
+
+  StringRef name() const override { return title; }
+  bool isRounded() const { return parts == parts::kRounded; }
+  std::optional<WeightFormat> weightFormat() const override {
+    return isRounded() ? std::optional(WeightFormat::Bf16) : std::nullopt;
+  }
+  bool readsRoundedRows() const override { return isRounded(); }
+  bool fits(cpu::TargetAttr target, const LinearOperands &operands) const override {
+    return target.matrixRows() && (isRounded() || operands.isOfCalls());
+  }
+  bool usesMatrixRegisters() const override { return true; }
+
+  int64_t tileRows(cpu::TargetAttr target) const override { return 2 * target.matrixRows(); }
+  int64_t tileColumns(cpu::TargetAttr target) const override { return 2 * target.matrixRows(); }
+
+  int64_t columnBytes(int64_t k) const override { return 2 * k * parts; }
+  int64_t rowBytes(int64_t k) const override { return 2 * k * parts; }
+  int64_t products() const override { return 2; }
+  int64_t places() const override { return parts; }
+  int64_t panelRows() const override { return parts; }
+  int64_t sumSteps() const override { return 128; }
+
+  void addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
+               MutableArrayRef<Value> sums) const override {
+    for (auto [x, w] : parts::products(parts))
+      for (int64_t p = 0; p < step.panels; ++p)
+        for (int64_t i = 0; i < step.rows; ++i) {
+          Value &sum = sums[i * step.panels + p];
+          sum = cpu::DotBfloat16Op::create(b, sum.getType(), step.w(p, w), step.x(i, x), sum);
+        }
+  }
+
+  /// Words of a row in whole registers, and rows in whole registers. Rows that are a power of two
+  /// of lines apart would share a few lines of the first-level cache: they are an odd number apart.
+  LinearFactors emitFactors(ImplicitLocOpBuilder &b, const LinearOperands &operands,
+                            int64_t columns) const override {
+    int64_t size = columns / 2; // of a register
+    int64_t matrices = llvm::divideCeil(operands.inputs(), products() * size);
+    int64_t panels = llvm::divideCeil(operands.outputs(), columns);
+    Type word = b.getI32Type();
+    Value tokens = tensor::DimOp::create(b, operands.x, 0);
+    Value ofRegister = arith::ConstantIndexOp::create(b, size);
+    Value rows = arith::CeilDivUIOp::create(b, tokens, ofRegister);
+    rows = arith::MulIOp::create(b, rows, ofRegister);
+    Value x = tensor::EmptyOp::create(
+        b, {b.getIndexAttr(parts), rows, b.getIndexAttr(size * (matrices | 1))}, word);
+    x = cpu::Bfloat16RowsOp::create(b, TypeRange{x.getType()}, operands.x, ValueRange{x})
+            .getResult(0);
+    SmallVector<OpFoldResult> zeros(3, b.getIndexAttr(0)), ones(3, b.getIndexAttr(1)),
+        sizes = {b.getIndexAttr(parts), tokens, b.getIndexAttr(size * matrices)};
+    x = tensor::ExtractSliceOp::create(
+        b, RankedTensorType::get({parts, ShapedType::kDynamic, size * matrices}, word), x, zeros,
+        sizes, ones);
+    return {x, emitPackedWeight(b, operands, {}, {panels, parts, size * matrices, columns}, word)};
+  }
+
+private:
+  StringRef title;
+  int64_t parts;
+};
+
+} // namespace
+
+const LinearFormat &mlir::transformer::bfloat16MatrixFormat() {
+  static const MatrixFormat format("bf16-matrix", parts::kRounded);
+  return format;
+}
+
+const LinearFormat &mlir::transformer::float32MatrixFormat() {
+  static const MatrixFormat format("f32-matrix", parts::kFloat32);
+  return format;
+}

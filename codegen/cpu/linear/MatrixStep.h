@@ -1,0 +1,44 @@
+//===- MatrixStep.h - products of a tile in matrix registers ----*- C++ -*-===//
+//
+// A tile is two registers of rows by two of columns: of the eight that there are four hold its
+// sums, two x and two the panel, so each that is loaded is multiplied twice.
+//
+//===----------------------------------------------------------------------===//
+#ifndef CODEGEN_CPU_LINEAR_MATRIXSTEP_H
+#define CODEGEN_CPU_LINEAR_MATRIXSTEP_H
+
+#include "codegen/cpu/dialect/CpuDialect.h"
+#include "codegen/cpu/linear/Parts.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+
+/// Where a register's words begin: of which part, and in which half of the rows or columns.
+using MatrixPlace = llvm::function_ref<SmallVector<Value>(int64_t part, int64_t half)>;
+
+/// The register of the sums of half `i` of the rows and half `j` of the columns.
+inline int64_t registerOfSums(int64_t i, int64_t j) { return 2 * i + j; }
+
+/// Adds to the sums of `halves` of the rows, in registers, what a register's words of x and of the
+/// panel multiply to. A part is loaded where the product before had another.
+inline void emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
+                           MatrixPlace ofX, Value panel, MatrixPlace ofPanel) {
+  constexpr int64_t registerOfX = 4, registerOfPanel = 6;
+  parts::Product before = {-1, -1};
+  for (parts::Product product : parts::products(parts)) {
+    for (int64_t j = 0; j < 2 && product.w != before.w; ++j)
+      cpu::LoadMatrixOp::create(b, registerOfPanel + j, panel, ofPanel(product.w, j));
+    for (int64_t i = 0; i < halves; ++i) {
+      if (product.x != before.x)
+        cpu::LoadMatrixOp::create(b, registerOfX + i, x, ofX(product.x, i));
+      for (int64_t j = 0; j < 2; ++j)
+        cpu::AddMatrixProductOp::create(b, registerOfSums(i, j), registerOfX + i,
+                                        registerOfPanel + j);
+    }
+    before = product;
+  }
+}
+
+} // namespace mlir::transformer
+
+#endif // CODEGEN_CPU_LINEAR_MATRIXSTEP_H
