@@ -65,7 +65,8 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     `[T, N / NR, NR, steps]` and one elementwise epilogue, which holds the
     elementwise op that alone read the product, if there is one. The order of the
     contraction's sum depends on K alone. A sum whose panels no cache holds, of a weight that
-    each call gets, is in parts of equal length, a loop over slices that adds to the result.
+    each call gets, is in parts of equal length, a loop over slices, two a turn, whose sums take
+    turns in two places.
 
     What a step of the sum is, and what x and the weight become, is the format's
     (`codegen/cpu/linear/LinearFormat.h`): one product (`f32`), or Winograd's inner
@@ -80,7 +81,9 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     `int4-integer`): a step is a group of 32 of `dot_bytes`, with x from `integer_rows`.
     Rows and a weight of bfloat16 (`bf16-pairs`) stay such in pairs of `dot_bfloat16`, with
     x from `bfloat16_rows`, filled up to whole matrix registers where the target has them
-    (`bf16-matrix`); a product over the tokens of two such rows likewise. Fails if
+    (`bf16-matrix`); a product over the tokens of two such rows likewise. With such registers
+    float32 becomes three bfloat16 each (`f32-matrix`) where each call gets the weight, and in
+    products over the tokens. Fails if
     something else reads a rounded weight or rounded rows, or the target has no
     instruction for pairs.
   }];

@@ -13,7 +13,8 @@ namespace transformer::runtime {
 /// (Documentation/arch/x86/xstate.rst). False where there are none.
 inline bool mayUseTileData() {
 #if defined(__x86_64__)
-  constexpr long requestPermission = 0x1023, tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  constexpr long requestPermission = 0x1023,
+                 tileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool granted = syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   return granted;
 #else

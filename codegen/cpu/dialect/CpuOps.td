@@ -62,13 +62,21 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`. With
     `matrices`, sums are of matrix registers, the scratch of a is in rows of words,
     `[ceil(M / MR), parts, MR, ..]`, that of b `[ceil(N / NR), parts, .., NR]`, and both have words
-    for whole registers; three parts are f32 as of `pack_weight`, one is rounded. With
+    for whole registers; three parts are f32 as of `pack_weight`, one is rounded. Where M is eight
+    times N or more, and N at most 2048, the scratch of a has no words: each task makes its own
+    strips. With
     `squares`, the last two of outs are the sum of the squares of c, a scalar, and scratch,
     those of tiles: `[ceil(N / NR) * ceil(M / MR)]`. With `onto`, the sum is added to what c
     has.
   }];
   let arguments = (ins Kernel_Buffer:$a, Kernel_Buffer:$b, Variadic<Kernel_Buffer>:$outs,
                        UnitAttr:$winograd, UnitAttr:$matrices, UnitAttr:$squares, UnitAttr:$onto);
+  let extraClassDeclaration = Kernel_DestinationDeclaration # [{
+    /// Whether tasks make their own strips of a in matrix registers: panels are so few beside the
+    /// strips that a task goes through all of them with some strips alone, which pass through no
+    /// memory then.
+    static bool makesStripsInTasks(int64_t m, int64_t n) { return m >= 8 * n && n <= 2048; }
+  }];
   let assemblyFormat = "(`winograd` $winograd^)? (`matrices` $matrices^)? (`squares` $squares^)? (`onto` $onto^)? `ins` `(` $a `,` $b `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 

@@ -381,6 +381,8 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     // An odd number of lines, so that rows do not share those of the first-level cache.
     words = arith::MulIOp::create(b, arith::OrIOp::create(b, registers, constant(1)),
                                   constant(ofRegister));
+    if (cpu::WeightGradientOp::makesStripsInTasks(type.getDimSize(0), type.getDimSize(1)))
+      words = constant(0);
   }
   Type element = isWords ? Type(b.getI32Type()) : b.getF32Type();
   SmallVector<int64_t> columns = {target.productRows(), target.productColumns()};

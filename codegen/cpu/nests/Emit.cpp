@@ -93,9 +93,9 @@ void Emit::transposeSquare(Values &x) {
     }
 }
 
-Value Emit::stackBuffer(ArrayRef<int64_t> shape) {
+Value Emit::stackBuffer(ArrayRef<int64_t> shape, Type element) {
   constexpr int64_t cacheLine = 64;
-  return memref::AllocaOp::create(*this, MemRefType::get(shape, getF32Type()),
+  return memref::AllocaOp::create(*this, MemRefType::get(shape, element ? element : getF32Type()),
                                   getI64IntegerAttr(cacheLine));
 }
 

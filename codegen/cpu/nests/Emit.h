@@ -100,8 +100,8 @@ public:
   /// Lanes `first + i` of an ascending count that are below `limit`, an index
   /// that may be negative.
   Value lanesBelow(Value limit, int64_t first);
-  /// A buffer on the stack for the loop body at hand.
-  Value stackBuffer(ArrayRef<int64_t> shape);
+  /// A buffer on the stack for the loop body at hand, of f32 if nothing else is said.
+  Value stackBuffer(ArrayRef<int64_t> shape, Type element = {});
 
   // Control flow.
   Values loop(Value lower, Value upper, int64_t step, ValueRange init,

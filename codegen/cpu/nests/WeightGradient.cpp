@@ -40,22 +40,22 @@ public:
         squares(op.getSquares() ? op.getOuts().take_back(2) : ValueRange()), onto(op.getOnto()),
         isStreamed(!onto && rowBytes(rows * columns) > b.target.getL2Bytes() &&
                    columns % b.lanes() == 0 &&
-                   cast<MemRefType>(c.getType()).getLayout().isIdentity()) {}
+                   cast<MemRefType>(c.getType()).getLayout().isIdentity()),
+        ownStrips(isMatrices && cpu::WeightGradientOp::makesStripsInTasks(rows, columns)) {}
 
   void emit() {
     pack();
-    int64_t numPanels = llvm::divideCeil(columns, width);
     Work work = rowWork("weight_gradient", "tokens", rows + columns, 1);
     work.sizes = "M=" + std::to_string(rows) + " N=" + std::to_string(columns);
     work.amounts[0].flops = 2 * rows * columns;
     work.fixedBytes = rowBytes(rows * columns) * (onto ? 2 : 1);
-    int64_t parts = llvm::divideCeil(numStrips(), stripsOfPart());
-    int64_t groups = llvm::divideCeil(numPanels, kPanelsOfTask);
-    b.parallel(work, tokens, b.index(parts * groups), [&](Value task) {
-      auto panels = taskRange(b, b.rem(task, b.index(groups)), kPanelsOfTask, b.index(numPanels));
-      auto strips = taskRange(b, b.div(task, groups), stripsOfPart(), b.index(numStrips()));
-      emitTask(strips, panels);
-    });
+    if (ownStrips)
+      b.parallel(work, tokens, b.index(llvm::divideCeil(numStrips(), kStripsOfTask)),
+                 [&](Value task) {
+                   emitStripTask(taskRange(b, task, kStripsOfTask, b.index(numStrips())));
+                 });
+    else
+      emitTasks(work);
     if (squares.empty())
       return;
     Value sum = arith::TruncFOp::create(b, b.getF32Type(), sumElements(b, squares[1]));
@@ -64,7 +64,20 @@ public:
 
 private:
   using Range = std::pair<Value, Value>;
-  static constexpr int64_t kPanelsOfTask = 2;
+  static constexpr int64_t kPanelsOfTask = 2, kStripsOfTask = 4;
+
+  int64_t numPanels() const { return llvm::divideCeil(columns, width); }
+
+  void emitTasks(const Work &work) {
+    int64_t numPanels = this->numPanels();
+    int64_t parts = llvm::divideCeil(numStrips(), stripsOfPart());
+    int64_t groups = llvm::divideCeil(numPanels, kPanelsOfTask);
+    b.parallel(work, tokens, b.index(parts * groups), [&](Value task) {
+      auto panels = taskRange(b, b.rem(task, b.index(groups)), kPanelsOfTask, b.index(numPanels));
+      auto strips = taskRange(b, b.div(task, groups), stripsOfPart(), b.index(numStrips()));
+      emitTask(strips, panels);
+    });
+  }
 
   void pack() {
     Work ofRows = rowWork("weight_gradient rows", "tokens", rows, 2);
@@ -77,8 +90,9 @@ private:
       return;
     }
     constexpr int64_t together = 8; // strips: neighbours share the lines of a row
-    b.parallel(ofRows, tokens, b.index(llvm::divideCeil(rows, height * together)),
-               [&](Value task) { packStrips(b.mul(task, together), together); });
+    if (!ownStrips)
+      b.parallel(ofRows, tokens, b.index(llvm::divideCeil(rows, height * together)),
+                 [&](Value task) { packStrips(b.mul(task, together), together); });
     b.parallel(ofColumns, tokens, b.index(llvm::divideCeil(columns, width)),
                [&](Value panel) { packPanel(panel); });
   }
@@ -105,7 +119,36 @@ private:
     int64_t there;    // rows that are
     Value begin, end; // steps of a block
     Values waits;     // where its sums are between blocks
+    Value own = {};   // the strip of these steps alone, if the task made it
   };
+
+  /// Strips one after the other, each through all panels: as many steps in a block as leave a
+  /// quarter of the second-level cache to the sums.
+  void emitStripTask(Range strips) {
+    int64_t least = b.target.matrixRows(), whole = rows / height;
+    int64_t bytes = numPanels() * parts * rowBytes(width);
+    int64_t most = b.target.getL2Bytes() * 3 / 4 / bytes / least * least;
+    int64_t size = std::clamp(most, least, stepsOfBlock());
+    sumsBetweenBlocks = b.stackBuffer({numPanels(), 1, height, width});
+    Value own = b.stackBuffer({1, parts, height, (size / least | 1) * least}, element);
+    cpu::ConfigureMatricesOp::create(b, b.stackBuffer({16}));
+    auto emit = [&](Value strip, int64_t there) {
+      b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
+        Value end = b.min(b.add(begin, size), steps), zero = b.index(0);
+        packMatrixStrip(b, {x, strip, there, begin, end, own, zero});
+        b.forEach(zero, b.index(numPanels()), 1, [&](Value panel) {
+          emitTile({strip, panel, there, begin, end, {panel, zero}, own});
+        });
+      });
+    };
+    b.forEach(strips.first, b.min(strips.second, b.index(whole)), 1,
+              [&](Value strip) { emit(strip, height); });
+    if (rows % height)
+      b.ifThen(b.lt(b.index(whole), strips.second), [&] { emit(b.index(whole), rows % height); });
+    cpu::ReleaseMatricesOp::create(b);
+    if (isStreamed)
+      LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "");
+  }
 
   void emitTask(Range strips, Range panels) {
     int64_t size = stepsOfBlock(), whole = rows / height;
@@ -167,11 +210,13 @@ private:
   void packMatrixStrips(Value first, int64_t count) {
     Value last = b.add(first, count);
     int64_t whole = rows / height;
-    b.forEach(first, b.min(last, b.index(whole)), 1,
-              [&](Value strip) { packMatrixStrip(b, x, strip, height, strips); });
+    auto pack = [&](Value strip, int64_t there) {
+      packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip});
+    };
+    b.forEach(first, b.min(last, b.index(whole)), 1, [&](Value strip) { pack(strip, height); });
     if (rows % height)
       b.ifThen(b.both(b.le(first, b.index(whole)), b.lt(b.index(whole), last)),
-               [&] { packMatrixStrip(b, x, b.index(whole), rows % height, strips); });
+               [&] { pack(b.index(whole), rows % height); });
   }
 
   /// What `body` makes of how many columns of a panel are inside of b: all but in the last panel.
@@ -267,7 +312,8 @@ private:
   }
 
   void emitMatrixTile(const Tile &tile) {
-    addMatrixProducts(b, {strips, tile.strip, panels, tile.panel, tile.begin, tile.end,
+    addMatrixProducts(b, {tile.own ? tile.own : strips, tile.own ? b.index(0) : tile.strip, panels,
+                          tile.panel, tile.own ? b.index(0) : tile.begin, tile.begin, tile.end,
                           sumsBetweenBlocks, tile.waits});
     b.ifThen(b.le(steps, tile.end), [&] {
       forPanelKind(tile.panel, [&](int64_t there) {
@@ -424,6 +470,7 @@ private:
   bool onto;
   /// Past the caches, which do not hold c until it is read, and would read it first.
   bool isStreamed;
+  bool ownStrips;
 };
 
 } // namespace

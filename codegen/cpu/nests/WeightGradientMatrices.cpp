@@ -12,18 +12,19 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void transformer::packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, Value strips) {
+void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
   int64_t size = b.target.matrixRows(), height = 2 * size;
-  int64_t parts = cast<MemRefType>(strips.getType()).getDimSize(1);
-  Value tokens = b.dim(x, 0), whole = b.mul(b.div(tokens, 2 * size), 2 * size);
+  int64_t parts = cast<MemRefType>(strip.into.getType()).getDimSize(1);
+  Value tokens = b.dim(strip.x, 0), first = b.mul(strip.begin, 2), last = b.mul(strip.end, 2);
+  Value whole = b.min(b.mul(b.div(tokens, 2 * size), 2 * size), last);
   /// A square of words, of tokens from `token` on.
   auto pack = [&](Value token, int64_t column, bool isWhole) {
+    int64_t count = std::min(size, strip.there - column);
     auto read = [&](int64_t i) {
-      Value at = b.add(token, i), first = b.add(b.mul(strip, height), column);
-      int64_t count = std::min(size, there - column);
+      Value at = b.add(token, i), columns = b.add(b.mul(strip.strip, height), column);
       if (isWhole)
-        return b.loadVector(x, {at, first}, count);
-      Value row = b.loadVector(x, {b.min(at, b.sub(tokens, b.index(1))), first}, count);
+        return b.loadVector(strip.x, {at, columns}, count);
+      Value row = b.loadVector(strip.x, {b.min(at, b.sub(tokens, b.index(1))), columns}, count);
       return b.select(b.lt(at, tokens), row, b.splat(0));
     };
     SmallVector<Values> squares(parts);
@@ -33,19 +34,20 @@ void transformer::packMatrixStrip(Emit &b, Value x, Value strip, int64_t there, 
            llvm::zip_equal(squares, emitPairs(b, earlier, read(i + 1), parts)))
         square.push_back(words);
     }
+    Value word = b.div(b.sub(token, first), 2);
     for (auto [part, square] : llvm::enumerate(squares)) {
       b.transposeSquare(square);
       for (auto [i, row] : llvm::enumerate(square))
-        vector::StoreOp::create(
-            b, row, strips, ValueRange{strip, b.index(part), b.index(column + i), b.div(token, 2)});
+        vector::StoreOp::create(b, row, strip.into,
+                                ValueRange{strip.place, b.index(part), b.index(column + i), word});
     }
   };
   auto packAll = [&](Value token, bool isWhole) {
-    for (int64_t column = 0; column < there; column += size)
+    for (int64_t column = 0; column < strip.there; column += size)
       pack(token, column, isWhole);
   };
-  b.forEach(b.index(0), whole, 2 * size, [&](Value token) { packAll(token, /*isWhole=*/true); });
-  b.ifThen(b.lt(whole, tokens), [&] { packAll(whole, /*isWhole=*/false); });
+  b.forEach(first, whole, 2 * size, [&](Value token) { packAll(token, /*isWhole=*/true); });
+  b.ifThen(b.lt(whole, b.min(tokens, last)), [&] { packAll(whole, /*isWhole=*/false); });
 }
 
 void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
@@ -75,7 +77,8 @@ void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
     emitMatrixStep(
         b, parts, /*halves=*/2, tile.strips,
         [&](int64_t part, int64_t i) {
-          return Values{tile.strip, b.index(part), b.index(i * size), step};
+          Value place = b.add(b.sub(step, tile.begin), tile.firstOfStrip);
+          return Values{tile.strip, b.index(part), b.index(i * size), place};
         },
         tile.panels,
         [&](int64_t part, int64_t j) {
