@@ -41,7 +41,7 @@ gpu_checks() {
   if [[ $amount = usual ]]; then
     check_on_gpu golden/train.py --steps 4 bart-lm mistral-lm t5-lm bert-question-answering gpt2-lm:adafactor
     check_on_gpu e2e/gpu_examples.py
-    check_on_gpu e2e/accumulate.py gpt2-lm
+    check_on_gpu e2e/accumulate.py gpt2-lm bert-question-answering
     check_on_gpu golden/first_step.py albert-pretraining bert-masked-lm deberta-conv deberta-masked-lm gpt2-lm llama-lm whisper-lm
     check_on_gpu e2e/steps.py gpt2-lm llama-lm bloom-lm t5-lm whisper-lm
     check_on_gpu e2e/steps.py --weights-dtype bf16 --activations-dtype bf16 llama-lm
