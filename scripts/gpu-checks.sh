@@ -29,7 +29,7 @@ gpu_checks() {
     "$how" "${commands[@]}"
     return
   fi
-  check_on_gpu golden/train.py gpt2-lm
+  if [[ $amount = usual ]]; then check_on_gpu golden/train.py --bits 10 gpt2-lm; else check_on_gpu golden/train.py; fi
   check_on_gpu golden/check.py "${target[@]}"
   check_on_gpu e2e/gpu_products.py
   check_on_gpu e2e/gpu_attention.py
@@ -39,7 +39,9 @@ gpu_checks() {
   check_on_gpu golden/adapters.py
   check_on_gpu e2e/generate_from_features.py whisper-lm
   if [[ $amount = usual ]]; then
-    check_on_gpu e2e/accumulate.py gpt2-lm
+    check_on_gpu golden/train.py --steps 4 bart-lm mistral-lm t5-lm bert-question-answering gpt2-lm:adafactor
+    check_on_gpu e2e/gpu_examples.py
+    check_on_gpu e2e/accumulate.py gpt2-lm bert-question-answering
     check_on_gpu golden/first_step.py albert-pretraining bert-masked-lm deberta-conv deberta-masked-lm gpt2-lm llama-lm whisper-lm
     check_on_gpu e2e/steps.py gpt2-lm llama-lm bloom-lm t5-lm whisper-lm
     check_on_gpu e2e/steps.py --weights-dtype bf16 --activations-dtype bf16 llama-lm
@@ -50,8 +52,8 @@ gpu_checks() {
     "$how" "${commands[@]}"
     return
   fi
+  check_on_gpu e2e/gpu_examples.py
   check_on_gpu golden/first_step.py
-  check_on_gpu golden/train.py
   check_on_gpu e2e/train_text.py
   check_on_gpu e2e/train_loop.py
   check_on_gpu e2e/accumulate.py

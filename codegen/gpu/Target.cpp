@@ -2,6 +2,7 @@
 #include "codegen/Target.h"
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Target.h"
+#include "codegen/gpu/nests/BulkCopies.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -56,11 +57,16 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
       return signalPassFailure();
     }
     auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
+    auto cluster = DenseI32ArrayAttr::get(&getContext(), {simt::blocksOfCluster, 1, 1});
     for (auto module : getOperation().getOps<mlir::gpu::GPUModuleOp>()) {
       module.setTargetsAttr(ArrayAttr::get(&getContext(), {target}));
       // Else ptxas takes fewer registers than there are, and spills for it.
-      for (auto kernel : module.getOps<mlir::gpu::GPUFuncOp>())
+      for (auto kernel : module.getOps<mlir::gpu::GPUFuncOp>()) {
         kernel->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
+        if (kernel.walk([](NVVM::ClusterWaitOp) { return WalkResult::interrupt(); })
+                .wasInterrupted())
+          kernel->setDiscardableAttr(NVVM::NVVMDialect::getClusterDimAttrName(), cluster);
+      }
     }
   }
 };

@@ -30,11 +30,9 @@ Options fromEnvironment() {
   return result;
 }
 
-Options current = fromEnvironment();
-
 } // namespace
 
-const Options &options() { return current; }
-void readOptions() { current = fromEnvironment(); }
+Options currentOptions = fromEnvironment();
+void readOptions() { currentOptions = fromEnvironment(); }
 
 } // namespace emulator

@@ -18,8 +18,9 @@ struct Options {
   bool statistics;   ///< EMULATED_STATISTICS: a line a kernel at the end, on stderr (0)
 };
 
-/// Read anew by reset().
-const Options &options();
+/// Read anew by readOptions().
+extern Options currentOptions;
+inline const Options &options() { return currentOptions; }
 void readOptions();
 
 } // namespace emulator

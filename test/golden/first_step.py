@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 from gradients import HERE, given_to, run_cases
 from safetensors.numpy import load_file, save_file
-from train import TARGET, Runs
+from train import Runs
 
-sys.path.insert(0, str(HERE.parent))
+sys.path.append(str(HERE.parent))
 import quantize  # noqa: E402
+from harness import TARGET  # noqa: E402
 
 REPEATED = ("deberta-masked-lm", "llama-lm", "marian-lm")  # a head with a bias, of its own, and with a frozen bias
 TOKENS = 1800  # with padding: more than three chunks of rows

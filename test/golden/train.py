@@ -21,8 +21,6 @@ are written.
 
 import argparse
 import json
-import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -34,7 +32,8 @@ import numpy as np
 from gradients import HERE, Arrays, labels_for, leave_out_padding, loss_of, names_of_files, run_cases, trained_names
 from safetensors.numpy import load_file, save_file
 
-TARGET = shlex.split(os.environ.get("TRANSFORMER_TEST_TARGET", ""))  # as in e2e/harness.py
+sys.path.append(str(HERE.parent / "e2e"))
+from harness import compile_program  # noqa: E402
 
 STEPS, BATCHES, DECAY, CLIP = 100, 4, 0.01, 1.0
 SEEDS, WINDOWS = 5, 4  # of dropout; in which losses are averaged
@@ -180,7 +179,7 @@ class Runs:
     def compile(self, *options: str) -> Path:
         program = self.folder / "-".join(["program", *options])
         mode = ("--mode", "train", "--optimizer", self.optimizer)
-        self.execute(self.compiler, self.case, "-o", program, *mode, *options, *TARGET)
+        compile_program(self.compiler, self.case, program, *mode, *options)
         return program
 
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:
@@ -255,31 +254,45 @@ def compare_dropout(found: np.ndarray, expected: Arrays) -> None:
         raise RuntimeError(f"mean losses with dropout: {found.reshape(WINDOWS, -1).mean(1)}, expected {low} to {high}")
 
 
-def check_bits(runs: Runs, *options: object) -> list[dict[str, float]]:
-    """What a program logs, if threads, recomputation and a break do not change a bit of it."""
+def check_bits(runs: Runs, steps: int, *options: object) -> list[dict[str, float]]:
+    """What a program logs, if threads, recomputation and a break do not change a bit of the first steps."""
     program = runs.compile(*options)
     lines, saved = runs.train(program, "whole", "--threads", 2)
-    if runs.train(program, "one", "--threads", 1) != (lines, saved):
+    first, saved_first = runs.train(program, "one", "--threads", 1, "--steps", steps)
+    if first != lines[:steps] or (steps == STEPS and saved_first != saved):
         raise RuntimeError("one thread gives other bits than two")
     recomputes = runs.optimizer == "adamw"  # which has nothing to do with the update
-    if recomputes and runs.train(runs.compile("--recompute", "layer", *options), "layer") != (lines, saved):
+    if recomputes and runs.train(runs.compile("--recompute", "layer", *options), "layer", "--steps", steps) != (first, saved_first):
         raise RuntimeError("--recompute layer gives other bits than none")
-    runs.train(program, "half", "--steps", STEPS // 2)
+    runs.train(program, "half", "--steps", steps // 2)
     (runs.folder / "rest.jsonl").unlink(missing_ok=True)  # a resumed run appends to it
-    rest, end = runs.train(program, "rest", "--resume", runs.folder / "half")
-    if end != saved or rest != lines[STEPS // 2 :]:
+    rest, end = runs.train(program, "rest", "--resume", runs.folder / "half", "--steps", steps)
+    if end != saved_first or rest != first[steps // 2 :]:
         raise RuntimeError("a resumed run gives other bits than an unbroken one")
     return lines
 
 
-def check(compiler: Path, case: Path, optimizer: str, live: bool, record: bool) -> str:
+def check_first_steps(compiler: Path, case: Path, optimizer: str, steps: int) -> str:
+    """The losses and norms of so many steps, and nothing else."""
+    data, labels = data_of(case)
+    expected = expected_of(case, data, labels, optimizer, live=False, record=False)
+    with tempfile.TemporaryDirectory() as scratch:
+        runs = Runs(compiler, case, optimizer, Path(scratch))
+        save_file(first_steps(case, steps), runs.folder / "data.safetensors")
+        lines, _ = runs.train(runs.compile("--dropout", "0"), "first")
+    shares = [compare_curve(np.array([line[what] for line in lines]), expected[what][:steps], expected[f"{what}.gap"][:steps], what)
+              for what in ("loss", "grad_norm")]  # fmt: skip
+    return f"loss {lines[0]['loss']:.3f}; in {steps} steps of the allowed differences: loss {shares[0]:.2f}, norm {shares[1]:.2f}"
+
+
+def check(compiler: Path, case: Path, optimizer: str, bits: int, live: bool, record: bool) -> str:
     """How near it is; raises what is wrong."""
     data, labels = data_of(case)
     expected = expected_of(case, data, labels, optimizer, live, record)
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, optimizer, Path(scratch))
         save_file(data | labels, runs.folder / "data.safetensors")
-        lines = check_bits(runs, "--dropout", "0")
+        lines = check_bits(runs, bits, "--dropout", "0")
         shares = [
             compare_curve(np.array([line[what] for line in lines]), expected[what], expected[f"{what}.gap"], what)
             for what in ("loss", "grad_norm")
@@ -291,7 +304,7 @@ def check(compiler: Path, case: Path, optimizer: str, live: bool, record: bool) 
         if set(weights) != set(given):
             raise RuntimeError(f"other tensors are saved than given: {sorted(set(weights) ^ set(given))[:3]}")
         if "dropout_losses" in expected:
-            with_dropout = check_bits(runs) if case.name == BITS_WITH_DROPOUT else runs.train(runs.compile(), "dropout")[0]
+            with_dropout = check_bits(runs, bits) if case.name == BITS_WITH_DROPOUT else runs.train(runs.compile(), "dropout")[0]
             compare_dropout(np.array([line["loss"] for line in with_dropout]), expected)
     drop = f"loss {lines[0]['loss']:.3f} -> {lines[-1]['loss']:.3f}"
     return f"{drop}; of the allowed differences: loss {shares[0]:.2f}, norm {shares[1]:.2f}, weights {shares[2]:.2f}"
@@ -302,6 +315,8 @@ def main() -> int:
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("--live", action="store_true", help="ask the installed transformers")
     parser.add_argument("--record", action="store_true", help="ask it and write its answers")
+    parser.add_argument("--steps", type=int, help="compare the losses and norms of so many steps, and nothing else")
+    parser.add_argument("--bits", type=int, default=STEPS, help="the steps in which bits are compared (default: all)")
     parser.add_argument("cases", nargs="*", help="golden cases, or CASE:OPTIMIZER (default: those recorded)")
     options = parser.parse_args()
     recorded = sorted(HERE.glob("*/training*.safetensors"))
@@ -310,7 +325,9 @@ def main() -> int:
 
     def check_case(path: Path) -> str:
         case, _, optimizer = path.name.partition(":")
-        return check(compiler, HERE / case, optimizer or "adamw", options.live, options.record)
+        if options.steps:
+            return check_first_steps(compiler, HERE / case, optimizer or "adamw", options.steps)
+        return check(compiler, HERE / case, optimizer or "adamw", options.bits, options.live, options.record)
 
     return run_cases("train", cases, check_case)
 

@@ -42,17 +42,25 @@ void Mbarriers::arrive(Value number) const {
   NVVM::MBarrierArriveOp::create(b, b.getI64Type(), (*this)[number], Value());
 }
 
+void Mbarriers::arriveIn(int64_t rank, Value number) const {
+  Value there = NVVM::MapaOp::create(b, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster),
+                                     (*this)[number], word(b, rank));
+  NVVM::MBarrierArriveOp::create(b, TypeRange(), there, Value(), NVVM::MemScopeKind::CLUSTER,
+                                 /*relaxed=*/false);
+}
+
 void Mbarriers::arriveWithBytes(Value number, int64_t bytes) const {
   NVVM::MBarrierArriveExpectTxOp::create(b, b.getI64Type(), (*this)[number], word(b, bytes),
                                          NVVM::MemScopeKind::CTA, /*relaxed=*/false, Value());
 }
 
-void Mbarriers::wait(Value number, Value parity) const {
+void Mbarriers::wait(Value number, Value parity, bool isOfCluster) const {
+  auto scope = isOfCluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA;
   Value barrier = (*this)[number], asked = word(b, parity);
   // The instruction waits for a while only.
   auto test = [&](OpBuilder &builder, Location loc, ValueRange) {
-    Value isOver =
-        NVVM::MBarrierTryWaitOp::create(builder, loc, builder.getI1Type(), barrier, asked, Value());
+    Value isOver = NVVM::MBarrierTryWaitOp::create(builder, loc, builder.getI1Type(), barrier,
+                                                   asked, Value(), scope, /*relaxed=*/false);
     Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
     Value goesOn = arith::XOrIOp::create(builder, loc, isOver, yes);
     scf::ConditionOp::create(builder, loc, goesOn, ValueRange());
@@ -69,15 +77,22 @@ Value transformer::simt::tensorMap(Loops &b, Value matrix, int64_t rows) {
 }
 
 void transformer::simt::copyBox(Loops &b, Value map, Value row, Value column, Value to,
-                                Value barrier) {
-  // In a cluster of one block.
+                                Value barrier, bool isMulticast) {
+  // In a cluster an address of the block's is its own.
   Value target = LLVM::AddrSpaceCastOp::create(
       b, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster), pointer(b, to));
   Values place = {word(b, column), word(b, row)};
+  Value ranks =
+      isMulticast ? arith::ConstantIntOp::create(b, (1 << blocksOfCluster) - 1, 16) : Value();
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, target, map, place, barrier, /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(),
+      b, target, map, place, barrier, /*im2colOffsets=*/ValueRange(), ranks,
       /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
+void transformer::simt::clusterBarrier(Loops &b) {
+  NVVM::ClusterArriveOp::create(b, /*aligned=*/UnitAttr());
+  NVVM::ClusterWaitOp::create(b, /*aligned=*/UnitAttr());
 }
 
 void transformer::simt::takeRegisters(Loops &b, int64_t count, bool isMore) {

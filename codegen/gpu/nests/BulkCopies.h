@@ -20,9 +20,12 @@ public:
   void arrive(Value number) const;
   /// Likewise, and the phase waits for as many bytes of copies.
   void arriveWithBytes(Value number, int64_t bytes) const;
+  /// At that barrier of the cluster's block `rank`.
+  void arriveIn(int64_t rank, Value number) const;
   /// Until the end of a phase, an even one if `parity` is 0 and an odd one if it is 1: the current
-  /// one, or the one before. The one before the first is odd.
-  void wait(Value number, Value parity) const;
+  /// one, or the one before. The one before the first is odd. `isOfCluster`: threads of other
+  /// blocks arrive, too.
+  void wait(Value number, Value parity, bool isOfCluster = false) const;
   /// As an address.
   Value operator[](Value number) const;
 
@@ -36,8 +39,15 @@ private:
 Value tensorMap(Loops &b, Value matrix, int64_t rows);
 /// Begins to copy the box from (row, column) on to `to`, an address in shared memory in bytes, in
 /// the order of the 128-byte swizzle; `barrier` counts its bytes. What is outside of the matrix is
-/// zeros.
-void copyBox(Loops &b, Value map, Value row, Value column, Value to, Value barrier);
+/// zeros. `isMulticast`: to that place of both blocks of a cluster, whose barriers there count.
+void copyBox(Loops &b, Value map, Value row, Value column, Value to, Value barrier,
+             bool isMulticast = false);
+
+/// Blocks of a cluster, which get what both of them multiply by one copy.
+inline constexpr int64_t blocksOfCluster = 2;
+/// Until all threads of the cluster's blocks are here, who see then what others wrote before. A
+/// kernel that has one is launched in clusters.
+void clusterBarrier(Loops &b);
 
 /// From here on the threads of this warpgroup have fewer registers than the block was launched
 /// with, or more: then they wait until others have fewer.

@@ -107,7 +107,8 @@ public:
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
     blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
       Value steps = hidden(b, tiles(depth, tile.depth));
-      auto [row, column] = isLarge() ? tileInGroups(b, b.add(b.mul(at[0], sizes[1]), at[1]), sizes)
+      auto [row, column] = isLarge() ? tileInGroups(b, b.add(b.mul(at[0], sizes[1]), at[1]), sizes,
+                                                    b.target->tensorProductGroup)
                                      : std::pair(at[0], at[1]);
       firstRow = b.mul(row, tile.rows);
       firstColumn = b.mul(column, tile.columns);
@@ -217,8 +218,8 @@ Value transformer::simt::depthOf(Loops &b, const Product &product) {
   return depth ? depth : product.right.sizeOf(b, product.depth);
 }
 
-std::pair<Value, Value> transformer::simt::tileInGroups(Loops &b, Value number, ValueRange counts) {
-  int64_t size = b.target->tensorProductGroup;
+std::pair<Value, Value> transformer::simt::tileInGroups(Loops &b, Value number, ValueRange counts,
+                                                        int64_t size) {
   Value ofGroup = b.mul(counts[1], size), first = b.mul(b.div(number, ofGroup), size);
   // Of 32 bits: a division of 64 by what is not known is a subroutine.
   auto word = [&](Value x) -> Value { return arith::IndexCastOp::create(b, b.getI32Type(), x); };

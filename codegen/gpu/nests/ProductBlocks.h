@@ -23,8 +23,8 @@ void emitProductStream(Loops &b, const Product &product, const ProductTile &tile
 /// The size of the product's loop.
 Value depthOf(Loops &b, const Product &product);
 /// The row and column of the `number`-th tile of as many as `counts` says: down the rows of a group
-/// first.
-std::pair<Value, Value> tileInGroups(Loops &b, Value number, ValueRange counts);
+/// first, which are `size`.
+std::pair<Value, Value> tileInGroups(Loops &b, Value number, ValueRange counts, int64_t size);
 
 /// How a block's threads multiply what is in shared memory.
 class TileProduct {

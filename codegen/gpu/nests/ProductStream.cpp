@@ -14,6 +14,10 @@ namespace {
 /// A block for each multiprocessor goes through tiles. Stages of shared memory are a ring that one
 /// thread fills, tile after tile, as far ahead as there are stages, and that warpgroups multiply:
 /// while they write the numbers of a tile, the operands of the next one arrive.
+///
+/// Two blocks are a cluster and have neighbouring tiles: of the operand that both multiply each
+/// copies half, for both. So a stage is free when the consumers of both blocks have let it go, and
+/// it is full when a block's own copies and the other one's half are there.
 class StreamKernel {
 public:
   StreamKernel(Loops &b, const Product &product, const ProductTile &tile, Finish finish)
@@ -21,15 +25,17 @@ public:
         columns(sizeOf(b, product.result, 1)), depth(depthOf(b, product)) {}
 
   void emit() {
-    tiles = {b.div(b.add(rows, tile.rows - 1), tile.rows),
-             b.div(b.add(columns, tile.columns - 1), tile.columns)};
-    Value count = b.mul(tiles[0], tiles[1]), one = b.index(1);
-    blocksAtOnce = b.min(b.max(count, one), MultiprocessorsOp::create(b, one.getType()));
-    Value ofAll = b.div(count, blocksAtOnce), more = b.rem(count, blocksAtOnce);
-    blocks(b, blocksAtOnce, consumers() + b.target->producerThreads,
+    Value one = b.index(1), count = pairUp(rows);
+    Value room = b.div(MultiprocessorsOp::create(b, one.getType()), blocksOfCluster);
+    clustersAtOnce = b.min(b.max(count, one), b.max(room, one));
+    Value ofAll = b.div(count, clustersAtOnce), more = b.rem(count, clustersAtOnce);
+    blocks(b, b.mul(clustersAtOnce, blocksOfCluster), consumers() + b.target->producerThreads,
            [&](ValueRange at, Value thread) {
-             turns = b.select(b.less(at[0], more), b.add(ofAll, one), ofAll);
-             emitBlock(at[0], thread);
+             pairUp(hidden(b, rows)); // again: a kernel is passed no truth values
+             cluster = b.div(at[0], blocksOfCluster);
+             rank = b.rem(at[0], blocksOfCluster);
+             turns = b.select(b.less(cluster, more), b.add(ofAll, one), ofAll);
+             emitBlock(thread);
            });
   }
 
@@ -40,7 +46,20 @@ private:
 
   int64_t consumers() const { return tile.parts() * warpgroupSize; }
 
-  void emitBlock(Value block, Value thread) {
+  /// Which tiles of so many rows are a cluster's: how many pairs there are.
+  Value pairUp(Value count) {
+    Value down = b.div(b.add(count, tile.rows - 1), tile.rows);
+    Value along = b.div(b.add(columns, tile.columns - 1), tile.columns);
+    // Columns are more bytes than rows: they are shared, by tiles below each other, unless of few
+    // the last one then has no partner.
+    isDown = arith::OrIOp::create(b, b.less(b.index(fewTiles), down),
+                                  b.equal(b.rem(down, 2), b.index(0)));
+    pairsDown = {b.div(b.add(down, 1), 2), along};
+    pairsAlong = {down, b.div(b.add(along, 1), 2)};
+    return b.select(isDown, b.mul(pairsDown[0], along), b.mul(down, pairsAlong[1]));
+  }
+
+  void emitBlock(Value thread) {
     steps = hidden(b, b.div(b.add(depth, tile.depth - 1), tile.depth));
     ProductTileOperand left(b, product.left, tile, tile.rows, TileLayout::Blocks);
     ProductTileOperand right(b, product.right, tile, tile.columns, TileLayout::Blocks);
@@ -51,30 +70,36 @@ private:
     right.place(memory, left.bytes(), {});
     b.ifThen(b.equal(thread, b.index(0)), [&] {
       barriers.initialise(0, tile.stages, /*arrivals=*/1);
-      barriers.initialise(tile.stages, tile.stages, /*arrivals=*/consumers() / warpSize);
+      barriers.initialise(tile.stages, tile.stages, blocksOfCluster * consumers() / warpSize);
       barriers.publish();
     });
-    barrier(b);
+    clusterBarrier(b);
     Value isConsumer = b.less(warpgroupOf(b, thread), b.index(tile.parts()));
     b.ifElse(
         isConsumer,
         [&] {
           takeRegisters(b, b.target->consumerRegisters, /*isMore=*/true);
-          consume(block, thread, left, right, barriers, sums);
+          consume(thread, left, right, barriers, sums);
           return Values();
         },
         [&] {
           takeRegisters(b, b.target->producerRegisters, /*isMore=*/false);
-          b.ifThen(b.equal(thread, b.index(consumers())),
-                   [&] { produce(block, left, right, barriers); });
+          b.ifThen(b.equal(thread, b.index(consumers())), [&] { produce(left, right, barriers); });
           return Values();
         });
+    clusterBarrier(b); // the other block may still let go of what it got from this one
   }
 
-  /// The `turn`-th tile of a block: its first row and column.
-  std::pair<Value, Value> placeOf(Value block, Value turn) {
-    auto [row, column] =
-        tileInGroups(b, b.add(block, b.mul(turn, blocksAtOnce)), {tiles[0], tiles[1]});
+  /// The `turn`-th tile of a block: its first row and column. Of an odd number of tiles the last
+  /// one's partner is outside.
+  std::pair<Value, Value> placeOf(Value turn) {
+    Value number = b.add(cluster, b.mul(turn, clustersAtOnce));
+    int64_t group = b.target->tensorProductGroup / blocksOfCluster;
+    // Of both, whose divisions are by constants.
+    auto [row, column] = tileInGroups(b, number, pairsDown, group);
+    auto [rowAlong, columnAlong] = tileInGroups(b, number, pairsAlong, group);
+    row = b.select(isDown, b.add(b.mul(row, 2), rank), rowAlong);
+    column = b.select(isDown, column, b.add(b.mul(columnAlong, 2), rank));
     return {b.mul(row, tile.rows), b.mul(column, tile.columns)};
   }
 
@@ -84,30 +109,42 @@ private:
     return {b.rem(number, tile.stages), b.div(number, tile.stages)};
   }
 
-  void produce(Value block, const ProductTileOperand &left, const ProductTileOperand &right,
+  void produce(const ProductTileOperand &left, const ProductTileOperand &right,
                const Mbarriers &barriers) {
     Value ofLeft = left.boxes(), ofRight = right.boxes();
     b.forEach(b.index(0), turns, [&](Value turn) {
-      auto [firstRow, firstColumn] = placeOf(block, turn);
+      auto [firstRow, firstColumn] = placeOf(turn);
       b.forEach(b.index(0), steps, [&, row = firstRow, column = firstColumn](Value step) {
         auto [stage, before] = stageOf(turn, step);
-        barriers.wait(empty(stage), b.rem(b.add(before, 1), 2));
+        barriers.wait(empty(stage), b.rem(b.add(before, 1), 2), /*isOfCluster=*/true);
         barriers.arriveWithBytes(full(stage), left.bytesOfStage() + right.bytesOfStage());
         Value barrier = barriers[full(stage)], at = b.mul(step, tile.depth);
-        left.copyBoxes(ofLeft, stage, row, at, barrier);
-        right.copyBoxes(ofRight, stage, column, at, barrier);
+        b.ifElse(
+            isDown,
+            [&] {
+              left.copyBoxes(ofLeft, stage, row, at, barrier);
+              right.copyHalf(ofRight, rank, stage, column, at, barrier, /*isMulticast=*/true);
+              return Values();
+            },
+            [&] {
+              left.copyHalf(ofLeft, rank, stage, row, at, barrier, /*isMulticast=*/true);
+              right.copyBoxes(ofRight, stage, column, at, barrier);
+              return Values();
+            });
       });
     });
   }
 
-  void consume(Value block, Value thread, const ProductTileOperand &left,
-               const ProductTileOperand &right, const Mbarriers &barriers, Value memory) {
+  void consume(Value thread, const ProductTileOperand &left, const ProductTileOperand &right,
+               const Mbarriers &barriers, Value memory) {
     Value lane = b.rem(thread, warpSize), isFirst = b.equal(lane, b.index(0));
     std::unique_ptr<TileProduct> part = warpgroupProduct(b, tile, thread, left, right);
     // A warp at a time: whether the others of its warpgroup are as far nothing says.
     auto release = [&](Value turn, Value step, Value condition) {
-      b.ifThen(b.both(isFirst, condition),
-               [&] { barriers.arrive(empty(stageOf(turn, step).first)); });
+      b.ifThen(b.both(isFirst, condition), [&] {
+        for (int64_t block = 0; block < blocksOfCluster; ++block)
+          barriers.arriveIn(block, empty(stageOf(turn, step).first));
+      });
     };
     Value zero = b.index(0), one = b.index(1);
     b.forEach(zero, turns, [&](Value turn) {
@@ -122,7 +159,7 @@ private:
       });
       sums = part->finish(sums);
       release(turn, b.sub(steps, one), b.less(zero, steps));
-      auto [firstRow, firstColumn] = placeOf(block, turn);
+      auto [firstRow, firstColumn] = placeOf(turn);
       finishTile(*part, sums, memory, thread, lane, firstRow, firstColumn);
     });
   }
@@ -176,14 +213,15 @@ private:
     return arith::XOrIOp::create(b, column, b.mul(b.rem(row, 8), 8));
   }
 
-  static constexpr int64_t columnsAtOnce = 64, rowsOfWarp = wgmmaRows / 4;
+  static constexpr int64_t columnsAtOnce = 64, rowsOfWarp = wgmmaRows / 4, fewTiles = 8;
 
   Loops &b;
   const Product &product;
   const ProductTile &tile;
   Finish finish;
-  Value rows, columns, depth, blocksAtOnce, turns, steps;
-  Values tiles; // how many down and along
+  Value rows, columns, depth, clustersAtOnce, cluster, rank, turns, steps;
+  Value isDown; // whether the tiles of a pair are below each other, or beside each other
+  Values pairsDown, pairsAlong; // how many down and along, if they are, and if not
 };
 
 } // namespace

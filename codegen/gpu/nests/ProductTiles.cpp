@@ -198,15 +198,28 @@ void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thre
   copyOne(loop.getInductionVar());
 }
 
-Value ProductTileOperand::boxes() const { return tensorMap(b, operand.buffer(), lines()); }
+/// Half of the rows are half of a block's lines, or of the blocks.
+Value ProductTileOperand::boxes() const {
+  return tensorMap(b, operand.buffer(), alongDepth ? lines() / 2 : lines());
+}
 
 void ProductTileOperand::copyBoxes(Value map, Value stage, Value row, Value at,
                                    Value barrier) const {
-  assert(lengthInMemory() == lengthOfBlock && "a box is a block");
-  Value line = alongDepth ? row : at, i = alongDepth ? at : row;
+  for (int64_t half = 0; half < 2; ++half)
+    copyHalf(map, b.index(half), stage, row, at, barrier, /*isMulticast=*/false);
+}
+
+void ProductTileOperand::copyHalf(Value map, Value half, Value stage, Value row, Value at,
+                                  Value barrier, bool isMulticast) const {
+  assert(lengthInMemory() == lengthOfBlock && "a box is of a block's lines");
+  int64_t linesOfHalf = alongDepth ? lines() / 2 : 0, blocksOfHalf = alongDepth ? 0 : blocks() / 2;
+  Value line = alongDepth ? b.add(row, b.mul(half, linesOfHalf)) : at;
+  Value i = alongDepth ? at : b.add(row, b.mul(half, blocksOfHalf * lengthOfBlock));
+  int64_t bytesOfBlock = lines() * bytesOfLine();
   Value to = b.add(memref::ExtractAlignedPointerAsIndexOp::create(b, buffer),
                    b.mul(stage, bytesOfStage()));
-  for (int64_t block = 0; block < blocks(); ++block)
-    copyBox(b, map, line, b.add(i, block * lengthOfBlock),
-            b.add(to, block * lines() * bytesOfLine()), barrier);
+  to = b.add(to, b.mul(half, linesOfHalf * bytesOfLine() + blocksOfHalf * bytesOfBlock));
+  for (int64_t block = 0; block < (alongDepth ? blocks() : blocksOfHalf); ++block)
+    copyBox(b, map, line, b.add(i, block * lengthOfBlock), b.add(to, block * bytesOfBlock), barrier,
+            isMulticast);
 }

@@ -36,9 +36,12 @@ public:
   /// Begins to fill a stage with the `number`-th part of the depth.
   void copy(Value stage, Value number, const BlockThread &thread) const;
   /// What tells of the boxes of an operand that has some, and the copy of those of a stage from
-  /// (row, depth) on by one thread; the mbarrier counts `bytesOfStage`. Needs no extent.
+  /// (row, depth) on by one thread, all of them or half of the rows; mbarriers count
+  /// `bytesOfStage`, or half of that. Needs no extent.
   Value boxes() const;
   void copyBoxes(Value map, Value stage, Value row, Value depth, Value barrier) const;
+  void copyHalf(Value map, Value half, Value stage, Value row, Value depth, Value barrier,
+                bool isMulticast) const;
   /// Whether what is copied are bytes that numbers are made of, by all threads, when they are
   /// there.
   bool isPacked() const { return packed; }

@@ -181,21 +181,32 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 #out_in = affine_map<(d0, d1, d2) -> (d1, d2)>
 #ys = affine_map<(d0, d1, d2) -> (d0, d1)>
 
-// On sm_90a, both operands copied by boxes, whichever way they lie: blocks for at most as many multiprocessors as there
-// are, two warpgroups that multiply and one that copies.
+// On sm_90a, both operands copied by boxes, whichever way they lie: clusters of two blocks for at most as many
+// multiprocessors as there are, two warpgroups that multiply and one that copies; of the operand that a cluster's tiles
+// have in common half, for both, of the other one all.
 module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_90a", features = "+ptx80">} {
   // CHECK-LABEL: @boxes(
   // CHECK: %[[ALL:.*]] = transformer_gpu.multiprocessors
-  // CHECK: %[[BLOCKS:.*]] = arith.minsi %{{.*}}, %[[ALL]]
+  // CHECK: %[[PAIRS:.*]] = arith.divui %[[ALL]], %c2
+  // CHECK: %[[CLUSTERS:.*]] = arith.minsi
+  // CHECK: %[[BLOCKS:.*]] = arith.muli %[[CLUSTERS]], %c2
   // CHECK: scf.parallel {{.*}} to (%[[BLOCKS]], %c384)
   // CHECK-COUNT-8: nvvm.mbarrier.init
-  // CHECK: gpu.barrier
+  // CHECK: nvvm.cluster.arrive
+  // CHECK-NEXT: nvvm.cluster.wait
   // CHECK: nvvm.setmaxregister increase 232
+  // CHECK-COUNT-4: nvvm.mapa
   // CHECK: nvvm.setmaxregister decrease 40
   // CHECK: transformer_gpu.tensor_map %arg0, 64 : memref<64x512xbf16>
-  // CHECK: transformer_gpu.tensor_map %arg1, 256 : memref<768x64xbf16
-  // CHECK-COUNT-3: nvvm.cp.async.bulk.tensor
+  // CHECK: transformer_gpu.tensor_map %arg1, 128 : memref<768x64xbf16
+  // CHECK: scf.if
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm
+  // CHECK: nvvm.cp.async.bulk.tensor{{.*}} multicast_mask = %c3_i16
+  // CHECK: else
+  // CHECK: nvvm.cp.async.bulk.tensor{{.*}} multicast_mask = %c3_i16
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm
   // CHECK-NOT: nvvm.cp.async.bulk.tensor
+  // CHECK: nvvm.cluster.wait
   func.func @boxes(%x: memref<64x512xbf16>, %w: memref<768x64xbf16, strided<[1024, 1], offset: 64>>, %y: memref<512x768xf32>) {
     linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d0)>, #out_in, #ys],
                     iterator_types = ["parallel", "parallel", "reduction"]}

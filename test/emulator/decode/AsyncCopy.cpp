@@ -30,10 +30,10 @@ void copy(Warp &w, const Instruction &in, Mask mask) {
         faultUnwritten(i, from, sourceBytes, "global memory");
       source = found.data + (from - found.address);
     }
-    auto conflict = w.block->shared.expectCopy(to - sharedBase, bytes, w.clocks, w.index, i,
+    auto conflict = w.block->shared.expectCopy(to - sharedBase, bytes, w.clocks, w.number, i,
                                                options().sharedRaces);
     if (conflict != Shared::Conflict::None)
-      faultShared(w, i, to, bytes, conflict, true);
+      faultShared(w, i, to, bytes, conflict, true, w.block->shared);
     w.copies.push_back({i, uint32_t(to - sharedBase), bytes, sourceBytes, source, -1});
   });
 }
@@ -86,7 +86,7 @@ void deliverCopies(Warp &w, Mask mask, int64_t left) {
       std::memset(at, 0, copy.bytes);
       if (copy.sourceBytes)
         std::memcpy(at, copy.source, copy.sourceBytes);
-      shared.arrive(copy.at, copy.bytes, w.clocks.of[w.index], w.index, copy.lane);
+      shared.arrive(copy.at, copy.bytes, w.clocks.of[w.number], w.number, copy.lane);
     }
     return arrives;
   });

@@ -56,10 +56,10 @@ std::byte *target(Warp &w, const Instruction &in, int lane, uint64_t address, ui
   if (isIn(Window::Shared, address) || Space(in.immediate & 0xff) == Space::Shared) {
     uint64_t at = address & ~windowOf(Window::Shared);
     std::byte *found = sharedAt(w, lane, at, bytes);
-    auto conflict = w.block->shared.read(at - sharedBase, bytes, w.clocks, w.index, lane,
+    auto conflict = w.block->shared.read(at - sharedBase, bytes, w.clocks, w.number, lane,
                                          options().uninitialized, false);
     if (conflict != Shared::Conflict::None)
-      faultShared(w, lane, at, bytes, conflict, false);
+      faultShared(w, lane, at, bytes, conflict, false, w.block->shared);
     return found;
   }
   if (address & (bytes - 1))

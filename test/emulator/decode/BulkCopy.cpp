@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/emulator/decode/Lanes.h"
+#include "test/emulator/execute/Cluster.h"
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ constexpr uint32_t chunkBytes = 16;
 using Chunk = std::array<std::byte, chunkBytes>;
 
 // Places of an instruction, in the order in which they are listed.
-enum Listed { Target, Source, Completion, Bytes, Coordinates };
+enum Listed { Target, Source, Completion, Bytes, Ranks, Coordinates };
 
 uint64_t value(const Warp &w, Place place, int bytes, int lane) {
   return bytes == 4 ? w.in<uint32_t>(place)[lane] : w.in<uint64_t>(place)[lane];
@@ -60,21 +61,33 @@ template <typename Body> void eachElement(const TensorMap &map, const int32_t *a
   }
 }
 
-void expect(Warp &w, int lane, BulkCopy &copy) {
+void expectIn(Block &block, Warp &w, int lane, const BulkCopy &copy) {
   for (const auto &[at, bytes] : copy.contents) {
     sharedAt(w, lane, at + sharedBase, chunkBytes);
     auto conflict =
-        w.block->shared.expectCopy(at, chunkBytes, w.clocks, w.index, lane, options().sharedRaces);
+        block.shared.expectCopy(at, chunkBytes, w.clocks, w.number, lane, options().sharedRaces);
     if (conflict != Shared::Conflict::None)
-      faultShared(w, lane, at + sharedBase, chunkBytes, conflict, true);
+      faultShared(w, lane, at + sharedBase, chunkBytes, conflict, true, block.shared);
   }
-  if (!w.block->mbarriers.count(copy.barrier))
+  if (!block.mbarriers.count(copy.barrier))
     throw Fault{Result::LaunchFailed,
-                text("no mbarrier was initialised at shared address 0x%x", copy.barrier), lane};
-  copy.warp = w.index;
+                text("no mbarrier was initialised at shared address 0x%x%s", copy.barrier,
+                     &block == w.block ? "" : " of the other block"),
+                lane};
+  checkInitialised(block, w, lane, copy.barrier);
+  block.bulkCopies.push_back(copy);
+}
+
+// To the same places of this block, or of those of the cluster that `ranks` names.
+void expect(Warp &w, int lane, BulkCopy &copy, Mask ranks) {
+  copy.warp = w.number;
   copy.lane = lane;
-  copy.clock = w.clocks.of[w.index]++;
-  w.block->bulkCopies.push_back(std::move(copy));
+  copy.clock = w.clocks.of[w.number];
+  if (!ranks)
+    expectIn(*w.block, w, lane, copy);
+  for (; ranks; ranks &= ranks - 1)
+    expectIn(w.block->cluster->block(std::countr_zero(ranks), lane), w, lane, copy);
+  ++w.clocks.of[w.number];
 }
 
 // in.variant: bytes of the target's register (4 bits), of the barrier's. immediate: offsets of the
@@ -82,6 +95,7 @@ void expect(Warp &w, int lane, BulkCopy &copy) {
 struct Operands {
   uint64_t target, source;
   uint32_t barrier, bytes;
+  Mask ranks; ///< of a multicast, else 0
   int32_t coordinates[5];
 
   Operands(const Warp &w, const Instruction &in, int lane) {
@@ -93,6 +107,9 @@ struct Operands {
                   ? 0
                   : value(w, places[Completion], in.variant >> 4, lane) + offset(2);
     bytes = places[Bytes] == nowhere ? 0 : w.in<uint32_t>(places[Bytes])[lane];
+    ranks = places[Ranks] == nowhere ? 0 : w.in<uint16_t>(places[Ranks])[lane];
+    if (places[Ranks] != nowhere && !ranks)
+      throw Fault{Result::LaunchFailed, "a multicast to no block", lane};
     for (int i = Coordinates; i < in.count; ++i)
       coordinates[i - Coordinates] = w.in<int32_t>(places[i])[lane];
   }
@@ -126,7 +143,7 @@ void loadBox(Warp &w, const Instruction &in, Mask mask) {
       else if (map.fillNan)
         std::memset(at, 0xff, map.elementBytes);
     });
-    expect(w, lane, copy);
+    expect(w, lane, copy, o.ranks);
   });
 }
 
@@ -168,7 +185,7 @@ void loadLine(Warp &w, const Instruction &in, Mask mask) {
       std::memcpy(copy.contents.back().second.data(),
                   readGlobal(w, lane, o.source + at, chunkBytes, Space::Global), chunkBytes);
     }
-    expect(w, lane, copy);
+    expect(w, lane, copy, o.ranks);
   });
 }
 
@@ -190,8 +207,7 @@ bool decodeBulkCopy(Decoder &d) {
     return false;
   if (d.has("commit_group") || d.has("wait_group") || d.has("prefetch"))
     return true;
-  if (d.has("reduce") || d.has("multicast::cluster") || d.has("im2col") ||
-      d.statement().parts[0] != "cp")
+  if (d.has("reduce") || d.has("im2col") || d.statement().parts[0] != "cp")
     d.unknown();
   bool box = d.has("tensor"), store = d.has("bulk_group");
   if (!store && !d.has("mbarrier::complete_tx::bytes"))
@@ -206,6 +222,8 @@ bool decodeBulkCopy(Decoder &d) {
     places[Bytes] = d.source(2, 4);
   if (!store)
     barrier = d.address(d.operand(box ? 2 : 3), Space::Shared);
+  if (d.has("multicast::cluster"))
+    places[Ranks] = d.source(box ? 3 : 4, 2);
   places[Completion] = barrier.base;
   if (box)
     for (const ptx::Operand &one : d.operand(store ? 0 : 1).elements)

@@ -1,5 +1,6 @@
 //===- Control.cpp - branches, calls and barriers -------------------------===//
 #include "test/emulator/decode/Lanes.h"
+#include "test/emulator/execute/Cluster.h"
 
 namespace emulator {
 namespace {
@@ -31,6 +32,7 @@ void leave(Warp &w, const Instruction &in, Mask mask) {
     throw Fault{Result::LaunchFailed, "the thread ends with a wgmma not waited for",
                 std::countr_zero(mask)};
   w.exit(mask);
+  w.block->cluster->threadsExited();
 }
 
 void trap(Warp &, const Instruction &, Mask mask) {
@@ -50,9 +52,18 @@ template <bool waits, bool aligned> void barrier(Warp &w, const Instruction &in,
   w.block->arrive(w, mask, w.in<uint32_t>(in.op[0])[lane], count, waits, in.line);
 }
 
+template <bool waits> void clusterBarrier(Warp &w, const Instruction &in, Mask mask) {
+  if (in.variant && !w.converged(in, mask, allLanes)) // .aligned
+    return;
+  if (waits)
+    w.block->cluster->wait(w, mask);
+  else
+    w.block->cluster->arrive(w, mask, in.variant2);
+}
+
 void warpBarrier(Warp &w, const Instruction &in, Mask mask) {
   if (w.converged(in, mask, w.in<Mask>(in.op[0])[std::countr_zero(mask)]))
-    ++w.clocks.of[w.index];
+    ++w.clocks.of[w.number];
 }
 
 // op[0] how many, variant: more. Who wants more waits for others to have fewer, now or later: what
@@ -75,6 +86,12 @@ void decodeBarrier(Decoder &d) {
     return;
   }
   bool isBar = d.statement().parts[0] == "bar", arrives = d.has("arrive");
+  if (d.has("cluster") && (arrives || d.has("wait"))) {
+    Instruction &in = d.add(arrives ? clusterBarrier<false> : clusterBarrier<true>);
+    in.variant = d.has("aligned");
+    in.variant2 = d.has("relaxed");
+    return;
+  }
   if (d.has("red") || d.has("cluster") || (!arrives && !d.has("sync")))
     d.unknown();
   bool aligned = isBar || d.has("aligned");

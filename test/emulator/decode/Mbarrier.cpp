@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/emulator/decode/Lanes.h"
+#include "test/emulator/execute/Cluster.h"
 
 #include <algorithm>
 
@@ -17,13 +18,18 @@ uint32_t addressOf(const Warp &w, const Instruction &in, int lane) {
   return uint32_t((address & ~windowOf(Window::Shared)) + in.immediate);
 }
 
-Mbarrier &barrierAt(Warp &w, int lane, uint32_t address) {
+Mbarrier &barrierAt(Warp &w, int lane, Block &block, uint32_t address) {
   sharedAt(w, lane, address, 8);
-  auto found = w.block->mbarriers.find(address);
-  if (found == w.block->mbarriers.end())
+  auto found = block.mbarriers.find(address);
+  if (found == block.mbarriers.end())
     throw Fault{Result::LaunchFailed,
-                text("no mbarrier was initialised at shared address 0x%x", address), lane};
+                text("no mbarrier was initialised at shared address 0x%x%s", address,
+                     &block == w.block ? "" : " of the other block"),
+                lane};
   return found->second;
+}
+Mbarrier &barrierAt(Warp &w, int lane, uint32_t address) {
+  return barrierAt(w, lane, *w.block, address);
 }
 
 void endPhase(Mbarrier &barrier) {
@@ -79,15 +85,24 @@ void arriveAt(Warp &w, int lane, Mbarrier &barrier, uint32_t count) {
                 lane};
   barrier.pending -= count;
   barrier.arrived.join(w.clocks);
-  ++w.clocks.of[w.index];
+  ++w.clocks.of[w.number];
   endPhase(barrier);
 }
 
+// Where a shared::cluster address leads.
+Mbarrier &barrierInCluster(Warp &w, int lane, uint32_t address) {
+  auto [block, there] = clusterAddress(w, lane, address);
+  Mbarrier &barrier = barrierAt(w, lane, *block, there);
+  checkInitialised(*block, w, lane, there);
+  return barrier;
+}
+
 // op[0] the state or nowhere, op[1] how many or how many bytes. variant: 1 expects bytes, 2
-// arrives.
+// arrives, 4 in the cluster.
 void arrive(Warp &w, const Instruction &in, Mask mask) {
   eachLane(mask, [&](int i) {
-    Mbarrier &barrier = barrierAt(w, i, addressOf(w, in, i));
+    uint32_t address = addressOf(w, in, i);
+    Mbarrier &barrier = in.variant & 4 ? barrierInCluster(w, i, address) : barrierAt(w, i, address);
     uint32_t count = in.op[1] == nowhere ? 1 : w.in<uint32_t>(in.op[1])[i];
     uint64_t phase = barrier.phase;
     if (in.variant & 1) {
@@ -160,7 +175,9 @@ void decode(Decoder &d) {
     setAddress(d, in, returns);
     if (d.numOperands() > 1u + returns)
       in.op[1] = d.source(1 + returns, 4);
-    in.variant = d.has("expect_tx") ? 3 : 2;
+    in.variant = (d.has("expect_tx") ? 3 : 2) | (d.has("shared::cluster") ? 4 : 0);
+    if (d.has("shared::cluster") && d.operand(0).kind == ptx::Operand::Register)
+      d.fail("the state of another block's mbarrier");
   } else
     d.unknown();
 }

@@ -89,8 +89,37 @@ void store(Warp &w, const Instruction &in, Mask mask) {
   });
 }
 
-// Vectors: elements of variant bytes in registers of op[0] bytes, signed or not by op[1].
-template <Space space> void loadVector(Warp &w, const Instruction &in, Mask mask) {
+// Vectors of `count` elements, in registers as wide as they are.
+template <Space space, typename T, int count>
+void loadVector(Warp &w, const Instruction &in, Mask mask) {
+  const Place *places = &w.block->launch->kernel->places[in.list];
+  T *d[count];
+  for (int k = 0; k < count; ++k)
+    d[k] = w.reg<T>(places[k]);
+  eachLane(mask, [&](int i) {
+    T values[count];
+    std::memcpy(values, readable<space>(w, i, addressOf(w, in, i), sizeof values), sizeof values);
+    for (int k = 0; k < count; ++k)
+      d[k][i] = values[k];
+  });
+}
+
+template <Space space, typename T, int count>
+void storeVector(Warp &w, const Instruction &in, Mask mask) {
+  const Place *places = &w.block->launch->kernel->places[in.list];
+  const T *a[count];
+  for (int k = 0; k < count; ++k)
+    a[k] = w.in<T>(places[k]);
+  eachLane(mask, [&](int i) {
+    T values[count];
+    for (int k = 0; k < count; ++k)
+      values[k] = a[k][i];
+    std::memcpy(writable<space>(w, i, addressOf(w, in, i), sizeof values), values, sizeof values);
+  });
+}
+
+// Others: elements of variant bytes in registers of op[0] bytes, signed or not by op[1].
+template <Space space> void loadWidened(Warp &w, const Instruction &in, Mask mask) {
   uint32_t bytes = in.variant;
   const Place *places = &w.block->launch->kernel->places[in.list];
   eachLane(mask, [&](int i) {
@@ -105,7 +134,7 @@ template <Space space> void loadVector(Warp &w, const Instruction &in, Mask mask
   });
 }
 
-template <Space space> void storeVector(Warp &w, const Instruction &in, Mask mask) {
+template <Space space> void storeNarrowed(Warp &w, const Instruction &in, Mask mask) {
   uint32_t bytes = in.variant;
   const Place *places = &w.block->launch->kernel->places[in.list];
   eachLane(mask, [&](int i) {
@@ -113,6 +142,24 @@ template <Space space> void storeVector(Warp &w, const Instruction &in, Mask mas
     for (int k = 0; k < in.count; ++k)
       std::memcpy(to + k * bytes, w.in<std::byte>(places[k]) + i * in.op[0], bytes);
   });
+}
+
+template <bool write, Space space> Handler forVector(int bytes, int width, size_t count) {
+  auto of = [&]<typename T>() -> Handler {
+    if (count == 2)
+      return write ? storeVector<space, T, 2> : loadVector<space, T, 2>;
+    return write ? storeVector<space, T, 4> : loadVector<space, T, 4>;
+  };
+  if (bytes == width && (count == 2 || count == 4))
+    switch (bytes) {
+    case 2:
+      return of.template operator()<uint16_t>();
+    case 4:
+      return of.template operator()<uint32_t>();
+    case 8:
+      return of.template operator()<uint64_t>();
+    }
+  return write ? storeNarrowed<space> : loadWidened<space>;
 }
 
 template <bool write, Space space, typename T> Handler forRegister(int bytes) {
@@ -199,7 +246,7 @@ template <bool write> void decode(Decoder &d) {
     places.push_back(place(one));
   Handler handler = forSpace(address.space, [&]<Space space>() -> Handler {
     if (vector)
-      return write ? storeVector<space> : loadVector<space>;
+      return forVector<write, space>(bytes, width, data.elements.size());
     return forType<write, space>(type, width);
   });
   if (!handler)

@@ -1,5 +1,6 @@
 //===- Move.cpp - mov, and addresses from one space to another ------------===//
 #include "test/emulator/decode/Lanes.h"
+#include "test/emulator/execute/Cluster.h"
 
 #include <chrono>
 
@@ -138,6 +139,25 @@ void decodeCvta(Decoder &d) {
   d.add(handler, {d.destination(0, 8), d.source(1, 8)}).immediate = window;
 }
 
+// mapa: the same place in another block of the cluster.
+template <typename T> void mapToRank(Warp &w, const Instruction &in, Mask mask) {
+  T *d = w.reg<T>(in.op[0]);
+  const T *a = w.in<T>(in.op[1]);
+  const uint32_t *rank = w.in<uint32_t>(in.op[2]);
+  eachLane(mask, [&](int i) {
+    if (rank[i] >= w.block->cluster->size())
+      throw Fault{Result::LaunchFailed,
+                  text("block %u of a cluster of %u", rank[i], w.block->cluster->size()), i};
+    d[i] = addressOfRank(a[i], rank[i]) | (a[i] & T(windowOf(Window::Shared)));
+  });
+}
+
+void decodeMapa(Decoder &d) {
+  int bytes = ptx::bytesOf(d.type());
+  d.add(bytes == 4 ? mapToRank<uint32_t> : mapToRank<uint64_t>,
+        {d.destination(0, bytes), d.source(1, bytes), d.source(2, 4)});
+}
+
 void decodeIsspacep(Decoder &d) {
   uint64_t window = windowOfSpace(d, d.space());
   if (!window)
@@ -160,6 +180,7 @@ void decodeIsspacep(Decoder &d) {
 void addMove(Table &table) {
   table["mov"] = decodeMove;
   table["cvta"] = decodeCvta;
+  table["mapa"] = decodeMapa;
   table["isspacep"] = decodeIsspacep;
 }
 

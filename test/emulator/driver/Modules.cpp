@@ -97,6 +97,17 @@ void checkShape(const Launch &launch) {
   require(int64_t(launch.dynamicShared) <= largest, Result::InvalidValue,
           text("kernel %s: %u bytes of dynamic shared memory, at most %d (cuFuncSetAttribute)",
                name, launch.dynamicShared, largest));
+  uint32_t together = clusterBlocks(kernel);
+  require(kernel.clusterSize[1] <= 1 && kernel.clusterSize[2] <= 1, Result::InvalidValue,
+          text("kernel %s: clusters along y or z are not emulated", name));
+  require(launch.grid[0] % together == 0, Result::InvalidValue,
+          text("kernel %s: %u blocks in clusters of %u", name, launch.grid[0], together));
+  require(
+      together == 1 || (together <= 8 && (threads + 31) / 32 * together <= 32),
+      Result::InvalidValue,
+      text("kernel %s: a cluster of %u blocks of %d threads: at most 8 blocks, and 32 warps are "
+           "emulated",
+           name, together, (int)threads));
   require(kernel.sharedBytes + launch.dynamicShared <= uint32_t(sharedLimit()),
           Result::InvalidValue,
           text("kernel %s: %u bytes of shared memory, at most %d", name,
@@ -247,7 +258,8 @@ EMULATED_CUDA cuLaunchKernelEx(const LaunchConfig *config, Function *function, v
     const uint32_t *size = attribute.cluster;
     if (attribute.id == clusterDimension && uint64_t{size[0]} * size[1] * size[2] > 1)
       return report("cuLaunchKernelEx",
-                    {Result::InvalidValue, "clusters of more than one block are not emulated"});
+                    {Result::InvalidValue, "clusters of more than one block are emulated where the "
+                                           "kernel has .reqnctapercluster"});
   }
   return launchKernel("cuLaunchKernelEx", function, config->grid, config->block, config->shared,
                       config->stream, parameters, extra);

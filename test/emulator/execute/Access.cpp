@@ -1,14 +1,15 @@
 //===- Access.cpp - a thread's checked access to memory -------------------===//
 #include "test/emulator/execute/Access.h"
 
+#include "test/emulator/execute/Cluster.h"
+
 namespace emulator {
 namespace {
 
 using ull = unsigned long long;
 
 std::string nameOf(const Warp &warp, uint32_t tag) {
-  Block &block = *warp.block;
-  return block.place(block.warps[tag >> 5 & 31], tag & 31);
+  return warp.block->cluster->place(tag >> 5 & 31, tag & 31);
 }
 
 } // namespace
@@ -51,7 +52,7 @@ void faultGlobalRace(const Warp &warp, int lane, uint64_t address, uint32_t byte
 }
 
 void faultShared(const Warp &warp, int lane, uint32_t address, uint32_t bytes,
-                 Shared::Conflict conflict, bool write) {
+                 Shared::Conflict conflict, bool write, const Shared &shared) {
   const char *what = write ? "write" : "read";
   if (conflict == Shared::Conflict::Unwritten)
     faultUnwritten(lane, address, bytes, "shared memory");
@@ -65,7 +66,7 @@ void faultShared(const Warp &warp, int lane, uint32_t address, uint32_t bytes,
   throw Fault{
       Result::IllegalAddress,
       text("race: %s of %u bytes of shared memory at 0x%x that %s touched, with no barrier between",
-           what, bytes, address, nameOf(warp, warp.block->shared.other).c_str()),
+           what, bytes, address, nameOf(warp, shared.other).c_str()),
       lane};
 }
 

@@ -19,7 +19,7 @@ enum class Space : uint8_t { Generic, Global, Shared, Local, Constant, Parameter
 [[noreturn]] void faultGlobalRace(const Warp &warp, int lane, uint64_t address, uint32_t bytes,
                                   uint64_t tag, const char *what);
 [[noreturn]] void faultShared(const Warp &warp, int lane, uint32_t address, uint32_t bytes,
-                              Shared::Conflict conflict, bool write);
+                              Shared::Conflict conflict, bool write, const Shared &shared);
 /// Those without a fast way.
 std::byte *otherSpace(Warp &warp, int lane, uint64_t address, uint32_t bytes, Space space,
                       bool write);
@@ -115,19 +115,19 @@ inline std::byte *sharedAt(Warp &warp, int lane, uint64_t address, uint32_t byte
 
 inline const std::byte *readShared(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
   const std::byte *at = sharedAt(warp, lane, address, bytes);
-  auto conflict = warp.block->shared.read(address - sharedBase, bytes, warp.clocks, warp.index,
+  auto conflict = warp.block->shared.read(address - sharedBase, bytes, warp.clocks, warp.number,
                                           lane, options().uninitialized, options().sharedRaces);
   if (conflict != Shared::Conflict::None)
-    faultShared(warp, lane, address, bytes, conflict, false);
+    faultShared(warp, lane, address, bytes, conflict, false, warp.block->shared);
   return at;
 }
 
 inline std::byte *writeShared(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
   std::byte *at = sharedAt(warp, lane, address, bytes);
-  auto conflict = warp.block->shared.write(address - sharedBase, bytes, warp.clocks, warp.index,
+  auto conflict = warp.block->shared.write(address - sharedBase, bytes, warp.clocks, warp.number,
                                            lane, options().sharedRaces);
   if (conflict != Shared::Conflict::None)
-    faultShared(warp, lane, address, bytes, conflict, true);
+    faultShared(warp, lane, address, bytes, conflict, true, warp.block->shared);
   return at;
 }
 

@@ -1,5 +1,5 @@
 //===- Block.cpp - the warps of a thread block and its barriers -----------===//
-#include "test/emulator/execute/Block.h"
+#include "test/emulator/execute/Cluster.h"
 
 #include <algorithm>
 
@@ -16,7 +16,8 @@ size_t aligned(size_t bytes) { return (bytes + cacheLine - 1) / cacheLine * cach
 
 } // namespace
 
-Block::Block(const Launch &launch, uint64_t launchId) : launch(&launch), launchId(launchId) {
+Block::Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t rank)
+    : launch(&launch), cluster(&cluster), rank(rank), launchId(launchId) {
   const Kernel &kernel = *launch.kernel;
   threads = launch.block[0] * launch.block[1] * launch.block[2];
   // ptxas gives such a kernel what a block of that size can have.
@@ -33,6 +34,7 @@ Block::Block(const Launch &launch, uint64_t launchId) : launch(&launch), launchI
     Warp &warp = warps[i];
     warp.block = this;
     warp.index = i;
+    warp.number = rank * warps.size() + i;
     warp.frame = first + i * frameBytes;
     warp.constants = reinterpret_cast<const std::byte *>(kernel.constants.data());
     warp.local = locals.data() + i * localBytes;
@@ -77,6 +79,11 @@ void Block::startWarp(Warp &warp) {
   fill(warp, dynamicShared, [&](int) { return launch->dynamicShared; });
   fill(warp, totalShared, [&](int) { return kernel.sharedBytes + launch->dynamicShared; });
   fill(warp, smId, [&](int) { return linear % 8; });
+  uint32_t blocks = cluster->size();
+  fill(warp, clusterRank, [&](int) { return rank; });
+  fill(warp, clusterSize, [&](int) { return blocks; });
+  fill(warp, clusterX, [&](int) { return index[0] / blocks; });
+  fill(warp, clustersX, [&](int) { return launch->grid[0] / blocks; });
   fill(warp, zero, [](int) { return 0; });
   fill(warp, one, [](int) { return 1; });
   warp.live = warp.launched;
@@ -84,7 +91,10 @@ void Block::startWarp(Warp &warp) {
   warp.groups.assign(1, {0, warp.launched, Group::Ready});
   warp.registers = registersAtLaunch;
   warp.clocks = {};
-  warp.clocks.of[warp.index] = 1;
+  warp.clocks.of[warp.number] = 1;
+  warp.arrivedAtCluster = 0;
+  warp.clusterPhase = 0;
+  warp.ofCluster = {};
   warp.copies.clear();
   warp.committed.fill(0);
   warp.products.clear();
@@ -92,7 +102,9 @@ void Block::startWarp(Warp &warp) {
   warp.committedProducts = 0;
 }
 
-void Block::start() {
+void Block::start(uint64_t number) {
+  linear = number;
+  running = nullptr;
   const uint32_t *grid = launch->grid;
   index[0] = linear % grid[0];
   index[1] = linear / grid[0] % grid[1];
@@ -106,29 +118,26 @@ void Block::start() {
     startWarp(warp);
 }
 
-void Block::run(uint64_t number) {
-  linear = number;
-  start();
-  try {
-    runWarps();
-  } catch (Fault &fault) {
-    const Kernel &kernel = *launch->kernel;
-    if (!running)
-      throw Fault{fault.code, text("kernel %s, block (%u, %u, %u): %s", kernel.name.c_str(),
-                                   index[0], index[1], index[2], fault.message.c_str())};
-    int lane = fault.lane >= 0 ? fault.lane : std::countr_zero(running->launched);
-    size_t pc = std::min<size_t>(running->pc - 1, kernel.code.size() - 1);
-    throw Fault{fault.code, text("kernel %s, line %d (%s), %s: %s", kernel.name.c_str(),
-                                 kernel.code[pc].line, kernel.opcodes[pc].c_str(),
-                                 place(*running, lane).c_str(), fault.message.c_str())};
-  }
+void Block::fail(const Fault &fault) const {
+  const Kernel &kernel = *launch->kernel;
+  if (!running)
+    throw Fault{fault.code, text("kernel %s, block (%u, %u, %u): %s", kernel.name.c_str(), index[0],
+                                 index[1], index[2], fault.message.c_str())};
+  int lane = fault.lane >= 0 ? fault.lane : std::countr_zero(running->launched);
+  size_t pc = std::min<size_t>(running->pc - 1, kernel.code.size() - 1);
+  throw Fault{fault.code, text("kernel %s, line %d (%s), %s: %s", kernel.name.c_str(),
+                               kernel.code[pc].line, kernel.opcodes[pc].c_str(),
+                               place(*running, lane).c_str(), fault.message.c_str())};
 }
 
-void Block::runWarps() {
+bool Block::isAlive() const {
+  return std::any_of(warps.begin(), warps.end(), [](const Warp &warp) { return warp.live != 0; });
+}
+
+bool Block::runWarps(bool &progress) {
   const uint64_t limit = uint64_t(options().instructions) * 1000000;
-  bool alive = true;
-  while (alive) {
-    bool progress = alive = false;
+  bool alive = false;
+  try {
     for (Warp &warp : warps) {
       running = &warp;
       progress |= warp.live && warp.run();
@@ -136,18 +145,24 @@ void Block::runWarps() {
         endless(warp);
       alive |= warp.live != 0;
     }
-    running = nullptr;
-    if (alive && !progress)
-      stuck();
+  } catch (const Fault &fault) {
+    fail(fault);
   }
+  running = nullptr;
+  return alive;
+}
+
+void Block::end() {
   uint32_t registers = 0;
   for (const Warp &warp : warps)
     registers += warp.registers;
   if (registers > registersAtLaunch * warps.size())
-    throw Fault{Result::LaunchTimeout,
-                text("setmaxnreg waits for ever: a block of %d warps has %u registers a thread, "
-                     "and its warps want %u together",
-                     (int)warps.size(), registersAtLaunch, registers)};
+    fail({Result::LaunchTimeout,
+          text("setmaxnreg waits for ever: a block of %d warps has %u registers a thread, and its "
+               "warps want %u together",
+               (int)warps.size(), registersAtLaunch, registers)});
+  if (!bulkCopies.empty())
+    fail({Result::LaunchFailed, "the block ends with a bulk copy not waited for"});
 }
 
 void Block::endless(const Warp &warp) {
@@ -168,7 +183,8 @@ void Block::stuck() {
   for (Warp &warp : warps) {
     exited += std::popcount(warp.launched & ~warp.live);
     for (const Group &group : warp.groups) {
-      uint32_t next = group.pc + (group.state != Group::Barrier); // behind what they wait at
+      uint32_t next = group.pc + (group.state != Group::Barrier &&
+                                  group.state != Group::Cluster); // behind what they wait at
       if (where.size() < 300)
         where += text("; %d of warp %d wait at line %d", std::popcount(group.mask), warp.index,
                       launch->kernel->code[next - 1].line);
@@ -179,11 +195,10 @@ void Block::stuck() {
       lane = std::countr_zero(group.mask);
     }
   }
-  throw Fault{
-      Result::LaunchFailed,
-      text("no thread can go on, not all reach what others wait for: %u of %u have exited%s",
-           exited, threads, where.c_str()),
-      lane};
+  fail({Result::LaunchFailed,
+        text("no thread can go on, not all reach what others wait for: %u of %u have exited%s",
+             exited, threads, where.c_str()),
+        lane});
 }
 
 void Block::arrive(Warp &warp, Mask mask, uint32_t id, uint32_t expected, bool wait, int line) {
@@ -198,7 +213,7 @@ void Block::arrive(Warp &warp, Mask mask, uint32_t id, uint32_t expected, bool w
   barrier.line = line;
   barrier.arrived += mask == warp.launched ? lanes : std::popcount(mask);
   barrier.clocks.join(warp.clocks);
-  ++warp.clocks.of[warp.index];
+  ++warp.clocks.of[warp.number];
   if (wait) {
     barrier.waiting |= Mask{1} << warp.index;
     warp.park(mask, Group::Barrier);

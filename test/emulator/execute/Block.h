@@ -16,11 +16,18 @@ struct Barrier {
   int line = 0;
 };
 
-struct Block {
-  explicit Block(const Launch &launch, uint64_t launchId);
+class Cluster;
 
-  /// Runs block `linear` of the grid from its start to its end. Throws a Fault with its place.
-  void run(uint64_t linear);
+struct Block {
+  Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t rank);
+
+  // These throw a Fault with its place.
+  void start(uint64_t linear); ///< as block `linear` of the grid
+  /// Each warp once; whether any thread is left, and whether one did something.
+  bool runWarps(bool &progress);
+  [[noreturn]] void stuck();
+  void end();
+  bool isAlive() const;
 
   /// Lanes of a warp come to barrier `id`; with `wait` they stay until `expected` threads have come
   /// (all of the block's if that is 0).
@@ -33,6 +40,8 @@ struct Block {
   std::string place(const Warp &warp, int lane) const;
 
   const Launch *launch;
+  Cluster *cluster;
+  uint32_t rank; ///< in it
   uint64_t launchId, linear = 0;
   uint32_t index[3];
   uint32_t threads;
@@ -43,11 +52,9 @@ struct Block {
   uint32_t registersAtLaunch;             ///< of a thread, where kernels use setmaxnreg
 
 private:
-  void start();
   void startWarp(Warp &warp);
-  void runWarps();
   void endless(const Warp &warp);
-  [[noreturn]] void stuck();
+  [[noreturn]] void fail(const Fault &fault) const;
   uint32_t coordinate(uint32_t thread, int dimension) const;
 
   std::array<Barrier, 16> barriers;

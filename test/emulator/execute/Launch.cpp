@@ -1,5 +1,5 @@
 //===- Launch.cpp - blocks over the host's threads ------------------------===//
-#include "test/emulator/execute/Block.h"
+#include "test/emulator/execute/Cluster.h"
 
 #include <algorithm>
 #include <chrono>
@@ -58,36 +58,38 @@ struct Statistics {
 
 void execute(const Launch &launch) {
   Statistics::Row &row = statistics.rows[launch.kernel->name];
-  uint64_t blocks = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  uint32_t together = clusterBlocks(*launch.kernel);
+  uint64_t clusters = uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] / together;
   uint64_t id = nextLaunch();
   auto begin = std::chrono::steady_clock::now();
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
   std::optional<Fault> fault;
-  uint64_t faultyBlock = ~uint64_t{0};
+  uint64_t faultyCluster = ~uint64_t{0};
 
   auto work = [&] {
-    Block block(launch, id);
-    for (uint64_t i; (i = next++) < blocks;)
+    Cluster cluster(launch, id);
+    for (uint64_t i; (i = next++) < clusters;)
       try {
-        block.run(i);
+        cluster.run(i);
       } catch (const Fault &caught) {
-        next = blocks;
+        next = clusters;
         std::lock_guard lock(mutex);
-        if (i < faultyBlock) {
-          faultyBlock = i;
+        if (i < faultyCluster) {
+          faultyCluster = i;
           fault = caught;
         }
       }
     std::lock_guard lock(mutex);
-    for (const Warp &warp : block.warps) {
-      row.instructions += warp.instructions;
-      row.laneInstructions += warp.laneInstructions;
-    }
+    for (const Block &block : cluster.blocks)
+      for (const Warp &warp : block.warps) {
+        row.instructions += warp.instructions;
+        row.laneInstructions += warp.laneInstructions;
+      }
   };
-  uint64_t size = blocks * launch.block[0] * launch.block[1] * launch.block[2];
+  uint64_t size = clusters * together * launch.block[0] * launch.block[1] * launch.block[2];
   std::vector<std::thread> helpers(
-      std::min({uint64_t(options().threads) - 1, blocks - 1, size / threadsOfHelper}));
+      std::min({uint64_t(options().threads) - 1, clusters - 1, size / threadsOfHelper}));
   for (std::thread &helper : helpers)
     helper = std::thread(work);
   work();

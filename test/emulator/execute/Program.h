@@ -57,8 +57,8 @@ struct Kernel {
   int maxThreads = 1024;
   int registers = 0;
   int maxDynamicShared = 48 * 1024 - 1024; ///< until cuFuncSetAttribute
-  int clusterSize[3] = {0, 0, 0};
-  std::atomic<uint64_t> floatAtomics{0}; ///< that ran
+  int clusterSize[3] = {0, 0, 0};          ///< .reqnctapercluster; 0: none was given
+  std::atomic<uint64_t> floatAtomics{0};   ///< that ran
 };
 
 struct LoadedModule {
@@ -94,8 +94,17 @@ enum Special : Place {
   smId = 2816,
   zero = 2944,
   one = 3072,
-  endOfSpecial = 3200
+  clusterRank = 3200,
+  clusterSize = 3328,
+  clusterX = 3456,
+  clustersX = 3584,
+  endOfSpecial = 3712
 };
+
+/// Blocks of a cluster, which lie along x.
+inline uint32_t clusterBlocks(const Kernel &kernel) {
+  return kernel.clusterSize[0] > 1 ? kernel.clusterSize[0] : 1;
+}
 
 /// What launches it needs.
 struct Launch {

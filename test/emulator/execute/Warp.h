@@ -25,7 +25,7 @@ constexpr Mask allLanes = ~Mask{0};
 struct Block;
 
 struct Group {
-  enum State { Ready, Paused, Waiting, Barrier };
+  enum State { Ready, Paused, Waiting, Barrier, Cluster };
   uint32_t pc;
   Mask mask;
   State state;
@@ -56,7 +56,7 @@ struct Accumulator {
 
 struct Warp {
   Block *block;
-  int index;
+  int index, number; ///< in the block; in the cluster, of clocks
   std::byte *frame;
   const std::byte *constants;
   std::byte *local;          ///< localBytes of each lane, one after another
@@ -70,6 +70,9 @@ struct Warp {
   int turns;                 ///< branches back in this time slice
   std::vector<Group> groups; ///< those that do not run
   Clocks clocks;
+  Mask arrivedAtCluster; ///< lanes at barrier.cluster that have not waited yet
+  uint64_t clusterPhase; ///< in which they did
+  Clocks ofCluster;      ///< what those knew who came to its last phase
   std::vector<PendingCopy> copies;
   std::array<int, lanes> committed; ///< groups of copies that a lane has committed
   std::vector<PendingProduct> products;

@@ -110,6 +110,29 @@ TEST_F(Faults, SharedRaces) {
       << said;
 }
 
+TEST_F(Faults, SharedRacesOfPartsOfWords) {
+  // Neighbouring threads' halves, what one reads beside what the other writes, then all four bytes.
+  const std::string halves =
+      "mad.lo.u32 %r1, %t, 2, %r30; and.b32 %r3, %t, 1;"
+      "setp.eq.u32 %p1, %r3, 1; sub.u32 %r4, %r1, %r3; sub.u32 %r4, %r4, %r3;"
+      "st.shared.b16 [%r1], 7; bar.sync 0; @%p1 ld.shared.b16 %h1, [%r1];"
+      "@!%p1 st.shared.b16 [%r1], 8;";
+  const std::string words = "bar.sync 0; ld.shared.b32 %r2, [%r4]; bar.sync 0;"
+                            "@%p1 st.shared.b32 [%r4], 9;";
+  expect(illegalAddress, "race:", halves + "@%p1 ld.shared.b16 %h1, [%r1+-2];", halves + words);
+  expect(illegalAddress,
+         "race:", halves + "@!%p1 ld.shared.b32 %r2, [%r4]; @%p1 st.shared.b8 [%r1+1], 1;",
+         halves + "@!%p1 ld.shared.b16 %h1, [%r4]; @%p1 st.shared.b8 [%r1+1], 1;");
+  expect(illegalAddress, "race:", halves + "@%p1 st.shared.b32 [%r4], 9;", halves + words);
+  expect(illegalAddress, "race:", halves + words + "@!%p1 ld.shared.b8 %h1, [%r4+3];",
+         halves + words + "bar.sync 0; @!%p1 ld.shared.b8 %h1, [%r4+3];");
+  // A reader that the last writer knew of, and one that it did not.
+  const std::string others = "xor.b32 %r1, %r31, 128; add.u32 %r1, %r1, %r30;"
+                             "st.shared.b32 [%r32], 1; bar.sync 0; ld.shared.b32 %r2, [%r1];";
+  expect(illegalAddress, "race:", others + "st.shared.b32 [%r32], 2;",
+         others + "bar.sync 0; st.shared.b32 [%r32], 2; bar.sync 0; st.shared.b32 [%r1], 3;");
+}
+
 TEST_F(Faults, GlobalRaces) {
   expect(illegalAddress, "of block", "st.global.b32 [%a1], 1;",
          "setp.eq.u32 %p1, %t, 0; @%p1 st.global.b32 [%a1], 1;");
