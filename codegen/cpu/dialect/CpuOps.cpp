@@ -98,10 +98,8 @@ LogicalResult PackWeightOp::verify() {
   bool isInt8 = element.isInteger(8) || isWords;
   SmallVector<int64_t> shape = {kAny, *k, kAny};
   int64_t groups = llvm::divideCeil(*k, weightGroup);
-  if (isPairs && panels.getRank() == 4)
-    shape = {kAny, kAny, kAny, kAny};
-  else if (isPairs)
-    shape = {kAny, kAny, kAny};
+  if (isPairs)
+    shape.assign(panels.getRank() == 4 ? 4 : 3, kAny);
   else if (isInt4)
     shape = {kAny, groups, int4::kWords, kAny};
   else if (isWords)

@@ -1,10 +1,10 @@
 //===- Parts.h - float32 as sums of bfloat16 --------------------*- C++ -*-===//
 //
 // Matrix registers multiply bfloat16 alone. A number of 24 bits is the sum of three of them with 8
-// bits each, so a product of float32 is nine of theirs; the three smallest of the nine are below
-// 2^-25 of it, less than float32 rounds away (Henry, Tang and Heinecke, "Leveraging the bfloat16
-// Artificial Intelligence Datatype For Higher-Precision Computations", ARITH 2019). So six are
-// summed, in float32 as all sums.
+// bits each, so a product of float32 is nine of theirs; of the three smallest two are at most 2^-24
+// of it, as much as float32 rounds away, of either sign, and one far less (Henry, Tang and
+// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+// Computations", ARITH 2019). So six are summed, in float32 as all sums.
 //
 // What is not finite in float32, and what rounds to infinity in bfloat16 (above 3.39e38), becomes
 // NaN; parts below 2^-126 count as 0.

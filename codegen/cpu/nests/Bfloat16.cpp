@@ -62,11 +62,11 @@ Values transformer::emitNeighbourPairs(Emit &b, Value x, int64_t parts) {
 
 Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) {
   Value half = integerConstant(b, cast<VectorType>(lower.getType()).clone(b.getI32Type()), 16);
-  Values pairs;
   if (parts == parts::kRounded) {
     Value high = arith::ShLIOp::create(b, toWords(b, upper), half);
     return {b.either(high, toWords(b, lower))};
   }
+  Values pairs;
   for (auto [low, high] : llvm::zip_equal(emitParts(b, lower, parts), emitParts(b, upper, parts)))
     pairs.push_back(b.either(arith::ShRUIOp::create(b, bits(b, low), half), bits(b, high)));
   return pairs;

@@ -122,74 +122,79 @@ private:
     Value own = {};   // the strip of these steps alone, if the task made it
   };
 
-  /// Strips one after the other, each through all panels: as many steps in a block as leave a
-  /// quarter of the second-level cache to the sums.
-  void emitStripTask(Range strips) {
-    int64_t least = b.target.matrixRows(), whole = rows / height;
-    int64_t bytes = numPanels() * parts * rowBytes(width);
-    int64_t most = b.target.getL2Bytes() * 3 / 4 / bytes / least * least;
-    int64_t size = std::clamp(most, least, stepsOfBlock());
-    sumsBetweenBlocks = b.stackBuffer({numPanels(), 1, height, width});
-    Value own = b.stackBuffer({1, parts, height, (size / least | 1) * least}, element);
-    cpu::ConfigureMatricesOp::create(b, b.stackBuffer({16}));
-    auto emit = [&](Value strip, int64_t there) {
-      b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
-        Value end = b.min(b.add(begin, size), steps), zero = b.index(0);
-        packMatrixStrip(b, {x, strip, there, begin, end, own, zero});
-        b.forEach(zero, b.index(numPanels()), 1, [&](Value panel) {
-          emitTile({strip, panel, there, begin, end, {panel, zero}, own});
-        });
-      });
-    };
-    b.forEach(strips.first, b.min(strips.second, b.index(whole)), 1,
-              [&](Value strip) { emit(strip, height); });
+  /// The strips of a range, of which some may not be, with how many of a strip's rows are.
+  void forStrips(Range range, function_ref<void(Value strip, int64_t there)> body) {
+    Value whole = b.index(rows / height);
+    b.forEach(range.first, b.min(range.second, whole), 1,
+              [&](Value strip) { body(strip, height); });
     if (rows % height)
-      b.ifThen(b.lt(b.index(whole), strips.second), [&] { emit(b.index(whole), rows % height); });
-    cpu::ReleaseMatricesOp::create(b);
-    if (isStreamed)
-      LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "");
+      b.ifThen(b.both(b.le(range.first, whole), b.lt(whole, range.second)),
+               [&] { body(whole, rows % height); });
   }
-
-  void emitTask(Range strips, Range panels) {
-    int64_t size = stepsOfBlock(), whole = rows / height;
-    sumsBetweenBlocks = b.stackBuffer({kPanelsOfTask, stripsOfPart(), height, width});
+  /// Blocks of at most `size` steps. No tokens are a block, too: of zeros.
+  void forBlocks(int64_t size, function_ref<void(Value begin, Value end)> body) {
+    b.forEach(b.index(0), b.max(steps, b.index(1)), size,
+              [&](Value begin) { body(begin, b.min(b.add(begin, size), steps)); });
+  }
+  /// What a task does between the beginning and the end that all tasks have.
+  void inTask(function_ref<void()> body) {
     if (isMatrices)
       cpu::ConfigureMatricesOp::create(b, b.stackBuffer({16}));
-    // No tokens are a block, too: of zeros.
-    b.forEach(b.index(0), b.max(steps, b.index(1)), size, [&](Value begin) {
-      Value end = b.min(b.add(begin, size), steps);
-      b.forEach(panels.first, panels.second, 1, [&](Value panel) {
-        auto emit = [&](Value strip, int64_t there) {
-          emitTile({strip,
-                    panel,
-                    there,
-                    begin,
-                    end,
-                    {b.sub(panel, panels.first), b.sub(strip, strips.first)}});
-        };
-        b.forEach(strips.first, b.min(strips.second, b.index(whole)), 1,
-                  [&](Value strip) { emit(strip, height); });
-        if (rows % height)
-          b.ifThen(b.lt(b.index(whole), strips.second),
-                   [&] { emit(b.index(whole), rows % height); });
-      });
-    });
+    body();
     if (isMatrices)
       cpu::ReleaseMatricesOp::create(b);
     if (isStreamed) // what others see of later stores says nothing of these
       LLVM::FenceOp::create(b, LLVM::AtomicOrdering::seq_cst, "");
   }
 
+  /// Strips one after the other, each through all panels: as many steps in a block as leave a
+  /// quarter of the second-level cache to the sums.
+  void emitStripTask(Range strips) {
+    int64_t least = b.target.matrixRows();
+    int64_t bytes = numPanels() * parts * rowBytes(width);
+    int64_t most = b.target.getL2Bytes() * 3 / 4 / bytes / least * least;
+    int64_t size = std::clamp(most, least, stepsOfBlock());
+    sumsBetweenBlocks = b.stackBuffer({numPanels(), 1, height, width});
+    Value own = b.stackBuffer({1, parts, height, (size / least | 1) * least}, element);
+    inTask([&] {
+      forStrips(strips, [&](Value strip, int64_t there) {
+        forBlocks(size, [&](Value begin, Value end) {
+          Value zero = b.index(0);
+          packMatrixStrip(b, {x, strip, there, begin, end, own, zero});
+          b.forEach(zero, b.index(numPanels()), 1, [&](Value panel) {
+            emitTile({strip, panel, there, begin, end, {panel, zero}, own});
+          });
+        });
+      });
+    });
+  }
+
+  void emitTask(Range strips, Range panels) {
+    sumsBetweenBlocks = b.stackBuffer({kPanelsOfTask, stripsOfPart(), height, width});
+    inTask([&] {
+      forBlocks(stepsOfBlock(), [&](Value begin, Value end) {
+        b.forEach(panels.first, panels.second, 1, [&](Value panel) {
+          forStrips(strips, [&](Value strip, int64_t there) {
+            Values waits = {b.sub(panel, panels.first), b.sub(strip, strips.first)};
+            emitTile({strip, panel, there, begin, end, waits});
+          });
+        });
+      });
+    });
+  }
+
   /// Rows in short blocks: the lines of the strips stay in the cache until they are full.
   void packStrips(Value first, int64_t count) {
+    Range range = {first, b.add(first, count)};
     if (isMatrices)
-      return packMatrixStrips(first, count);
+      return forStrips(range, [&](Value strip, int64_t there) {
+        packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip});
+      });
     constexpr int64_t blockTokens = 16;
     VectorType type = VectorType::get({height}, b.getF32Type());
-    int64_t whole = rows / height;
     b.forEach(b.index(0), tokens, blockTokens, [&](Value begin) {
       Value end = b.min(b.add(begin, blockTokens), tokens);
-      auto copy = [&](Value strip, int64_t there) {
+      forStrips(range, [&](Value strip, int64_t there) {
         forEachStep(
             begin, end,
             [&](Value token) {
@@ -198,25 +203,8 @@ private:
             [&](Value step, ValueRange v) {
               vector::StoreOp::create(b, v[0], strips, ValueRange{strip, step, b.index(0)});
             });
-      };
-      Value last = b.add(first, count);
-      b.forEach(first, b.min(last, b.index(whole)), 1, [&](Value strip) { copy(strip, height); });
-      if (rows % height)
-        b.ifThen(b.both(b.le(first, b.index(whole)), b.lt(b.index(whole), last)),
-                 [&] { copy(b.index(whole), rows % height); });
+      });
     });
-  }
-
-  void packMatrixStrips(Value first, int64_t count) {
-    Value last = b.add(first, count);
-    int64_t whole = rows / height;
-    auto pack = [&](Value strip, int64_t there) {
-      packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip});
-    };
-    b.forEach(first, b.min(last, b.index(whole)), 1, [&](Value strip) { pack(strip, height); });
-    if (rows % height)
-      b.ifThen(b.both(b.le(first, b.index(whole)), b.lt(b.index(whole), last)),
-               [&] { pack(b.index(whole), rows % height); });
   }
 
   /// What `body` makes of how many columns of a panel are inside of b: all but in the last panel.
