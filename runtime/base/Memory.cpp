@@ -82,18 +82,25 @@ AlignedBuffer::AlignedBuffer(size_t size) : bytes(size) {
     fail("out of memory: cannot allocate {} bytes", size);
 }
 
+AlignedBuffer::AlignedBuffer(std::shared_ptr<const AlignedBuffer> buffer, size_t offset,
+                             size_t size)
+    : pointer(buffer->data() + offset), bytes(size), whole(std::move(buffer)) {}
+
 AlignedBuffer::AlignedBuffer(AlignedBuffer &&other) noexcept
     : pointer(std::exchange(other.pointer, nullptr)), bytes(std::exchange(other.bytes, 0)),
-      mapped(std::exchange(other.mapped, 0)) {}
+      mapped(std::exchange(other.mapped, 0)), whole(std::move(other.whole)) {}
 
 AlignedBuffer &AlignedBuffer::operator=(AlignedBuffer &&other) noexcept {
   std::swap(pointer, other.pointer);
   std::swap(bytes, other.bytes);
   std::swap(mapped, other.mapped);
+  std::swap(whole, other.whole);
   return *this;
 }
 
 AlignedBuffer::~AlignedBuffer() {
+  if (whole)
+    return;
   if (mapped)
     munmap(pointer, mapped);
   else

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,8 @@ public:
   AlignedBuffer() = default;
   /// Throws Error when there is no memory. A size of 0 is one byte.
   explicit AlignedBuffer(size_t size);
+  /// A part of another buffer, from a multiple of 64 bytes on, which lives as long as its parts do.
+  AlignedBuffer(std::shared_ptr<const AlignedBuffer> whole, size_t offset, size_t size);
   AlignedBuffer(AlignedBuffer &&other) noexcept;
   AlignedBuffer &operator=(AlignedBuffer &&other) noexcept;
   ~AlignedBuffer();
@@ -37,12 +40,13 @@ public:
   char *data() const { return pointer; }
   size_t size() const { return bytes; }
   /// Whether a new buffer of this size is zero.
-  bool zero() const { return mapped != 0; }
+  bool zero() const { return whole ? whole->zero() : mapped != 0; }
 
 private:
   char *pointer = nullptr;
   size_t bytes = 0;
   size_t mapped = 0; // bytes of the mapping, 0 when from the heap
+  std::shared_ptr<const AlignedBuffer> whole;
 };
 
 /// Scratch memory that only grows: `reserve` keeps no contents.

@@ -19,6 +19,9 @@ public:
   Tensor(DataType dtype, std::vector<int64_t> shape);
   /// Zeros; large ones take memory only where they are touched.
   static Tensor zeros(DataType dtype, std::vector<int64_t> shape);
+  /// A tensor of zeros for each type and shape, in one piece of memory: few pages are small ones.
+  static std::vector<Tensor>
+  zeros(const std::vector<std::pair<DataType, std::vector<int64_t>>> &of);
 
   DataType dtype() const { return type; }
   const std::vector<int64_t> &shape() const { return sizes; }
@@ -35,6 +38,9 @@ public:
   template <typename T> const T *data() const { return reinterpret_cast<const T *>(buffer.data()); }
 
 private:
+  /// Without memory.
+  static Tensor shaped(DataType dtype, std::vector<int64_t> shape);
+
   DataType type = DataType::F32;
   std::vector<int64_t> sizes{0};
   int64_t elements = 0;

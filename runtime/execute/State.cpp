@@ -9,6 +9,7 @@
 namespace transformer::runtime {
 
 State::State(const Description &description, const NamedSizes &sizes) {
+  std::vector<std::pair<DataType, std::vector<int64_t>>> tensors;
   for (const StateInfo &info : description.states) {
     std::vector<int64_t> shape;
     for (const Dimension &dimension : info.shape) {
@@ -21,9 +22,12 @@ State::State(const Description &description, const NamedSizes &sizes) {
       if (!dimension.name.empty())
         named.insert(*size);
     }
-    touched.push_back(false);
-    order.push_back(&(values[info.name] = Tensor::zeros(info.dtype, std::move(shape))));
+    tensors.emplace_back(info.dtype, std::move(shape));
   }
+  touched.assign(tensors.size(), false);
+  std::vector<Tensor> zeros = Tensor::zeros(tensors);
+  for (size_t i = 0; i < zeros.size(); ++i)
+    order.push_back(&(values[description.states[i].name] = std::move(zeros[i])));
 }
 
 State State::restore(const Description &description, const std::string &path) {

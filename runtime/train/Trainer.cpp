@@ -149,6 +149,16 @@ bool hasInOutWeights(const Description &description) {
 
 } // namespace
 
+/// The first step reads zeros before it writes there, at which the kernel would map each page twice
+/// and interrupt the other threads.
+static void touchPages(Tensor &zeros) {
+  int64_t pages = zeros.bytes() / static_cast<int64_t>(hugePage) + 1;
+  parallelFor(pages, [&](int64_t page) {
+    auto at = std::min(page * static_cast<int64_t>(hugePage), zeros.bytes() - 1);
+    *static_cast<volatile char *>(zeros.data<char>() + at) = 0;
+  });
+}
+
 Trainer::Trainer(Program &program, std::string folder)
     : program(program), entry(trainingEntry(program.module())), definition(std::move(folder)),
       state(program.module().description()) {
@@ -161,6 +171,8 @@ Trainer::Trainer(Program &program, std::string folder)
   for (size_t i = 0; i < description.states.size(); ++i)
     if (auto found = parameters.find(description.states[i].name); found != parameters.end())
       program.copyParameter(found->second, state.tensor(i));
+    else if (!program.gpu())
+      touchPages(state.tensor(i));
 }
 
 void Trainer::resume(const std::string &folder) {
