@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/ElementwiseVectors.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -45,9 +46,18 @@ bool isElementwise(linalg::LinalgOp op) {
          llvm::all_of(op->getRegion(0).front().without_terminator(), isOnF32);
 }
 
+/// Whether the op goes through more than the second-level cache holds, as an optimizer does.
+bool isOfMemory(linalg::LinalgOp op, cpu::TargetAttr target) {
+  int64_t bytes = 0;
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.get().getType()); type && type.hasStaticShape())
+      bytes += rowBytes(type.getNumElements());
+  return bytes > target.getL2Bytes();
+}
+
 class Vectors {
 public:
-  Vectors(Emit &b, linalg::LinalgOp op) : b(b), op(op) {}
+  Vectors(Emit &b, linalg::LinalgOp op) : b(b), op(op), fetches(isOfMemory(op, b.target)) {}
 
   void emit() {
     SmallVector<Range> ranges = op.createLoopRanges(b, op.getLoc());
@@ -92,10 +102,13 @@ private:
       if (inside.use_empty())
         continue;
       Value value = operand.get();
-      if (hasColumns(op, operand))
+      if (hasColumns(op, operand)) {
+        if (fetches)
+          fetchAhead(value, place(operand));
         value = b.loadVector(value, place(operand), count);
-      else
+      } else {
         value = spread(isa<MemRefType>(value.getType()) ? b.load(value, place(operand)) : value);
+      }
       map.map(inside, value);
     }
     for (Operation &inner : body.without_terminator()) {
@@ -123,6 +136,16 @@ private:
     }
   }
 
+  /// The hardware follows several streams at once, but late: 1 to 4 KiB ahead AdamW takes 0.92 to
+  /// 0.95 of the time.
+  void fetchAhead(Value memory, SmallVector<Value> place) {
+    constexpr int64_t ahead = 512; // columns, or those of the next row
+    constexpr unsigned firstLevel = 3;
+    place.back() = b.add(place.back(), ahead);
+    memref::PrefetchOp::create(b, memory, place, /*isWrite=*/false, firstLevel,
+                               /*isDataCache=*/true);
+  }
+
   Value spread(Value scalar) {
     auto type = VectorType::get({b.lanes()}, scalar.getType());
     return vector::BroadcastOp::create(b, type, scalar);
@@ -131,6 +154,7 @@ private:
   Emit &b;
   linalg::LinalgOp op;
   SmallVector<Value> at; // the rows' indices
+  bool fetches;
 };
 
 } // namespace
