@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Int4.h"
 #include "codegen/cpu/linear/Integers.h"
+#include "codegen/cpu/linear/Parts.h"
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NarrowWeight.h"
@@ -163,7 +164,7 @@ void PackNest::clearRest(Value to) {
 /// The first `rows` columns of a panel from as many rows of the weight, zeros
 /// in the columns behind them.
 void PackNest::emitPanel(Value panel, int64_t rows) {
-  if (isBfloat16Pairs())
+  if (isBfloat16Pairs() && parts == parts::kRounded)
     return emitPanelOfPairs(panel, rows);
   int64_t lanes = b().lanes(), k = weight.inputs();
   int64_t size = wordsOfEight() ? std::max(lanes, kEight) : lanes;
@@ -196,8 +197,8 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
   finish(to, squares);
 }
 
-/// Likewise, of neighbours that share words: these are transposed, half as many as there are
-/// numbers.
+/// Likewise, of neighbours that are rounded and share words: these are transposed, half as many as
+/// there are numbers. Of numbers in parts there would be more of them.
 void PackNest::emitPanelOfPairs(Value panel, int64_t rows) {
   int64_t lanes = b().lanes(), size = 2 * lanes, k = weight.inputs();
   auto wide = VectorType::get({size}, b().getF32Type());
