@@ -80,8 +80,9 @@ def PackLinear : Pass<"transformer-cpu-pack-linear", "::mlir::ModuleOp"> {
     from `transformer.quantize_rows` as well, both stay integers (`int8-integer`,
     `int4-integer`): a step is a group of 32 of `dot_bytes`, with x from `integer_rows`.
     Rows and a weight of bfloat16 (`bf16-pairs`) stay such in pairs of `dot_bfloat16`, with
-    x from `bfloat16_rows`, filled up to whole matrix registers where the target has them
-    (`bf16-matrix`); a product over the tokens of two such rows likewise. With such registers
+    x from `bfloat16_rows`. Where the target has matrix registers (`bf16-matrix`) x comes in whole
+    ones, one behind the other, which `linalg.unpack` makes rows of for what tiles the product; a
+    product over the tokens of two such rows likewise. With such registers
     float32 becomes three bfloat16 each (`f32-matrix`) where each call gets the weight, and in
     products over the tokens. Fails if
     something else reads a rounded weight or rounded rows, or the target has no
@@ -101,7 +102,8 @@ def TileLinear : Pass<"transformer-cpu-tile-linear", "::mlir::func::FuncOp"> {
     second-level cache. A panel too large for that goes in blocks of k, whose sums
     wait in memory. Rows that are left over go through tiles of half the rows (of
     four, where a full tile has six) down to one. A tile of matrix registers may have any number
-    of rows: its contraction becomes `multiply_matrices`, its epilogue a loop over rows.
+    of rows: its contraction becomes `multiply_matrices` of registers, its epilogue a loop over
+    rows. Fails if the rows are in no registers.
 
     A task of fewer than four rows would wait for its additions and for one panel's
     stream from memory: in a branch of its own (`scf.if`) a row, or two, goes through
@@ -156,7 +158,9 @@ def LowerVectors : Pass<"transformer-cpu-lower-vectors", "::mlir::func::FuncOp">
     In the loops over k and its blocks of register tiles every row of the accumulator becomes a
     loop-carried value of its own, and a loop over single k is unrolled.
     Permuted transfers become plain ones, `dot_bytes` and `dot_bfloat16` the target's
-    instructions, `multiply_matrices` a loop over matrix registers.
+    instructions, `multiply_matrices` a loop over matrix registers, beside whose steps the rows of
+    the tile before go through their epilogue; the last tile's come behind the loops over tiles
+    (codegen/cpu/linear/LaterEpilogue.h).
   }];
   let dependentDialects = ["::mlir::vector::VectorDialect", "::mlir::ub::UBDialect",
                            "::mlir::LLVM::LLVMDialect"];

@@ -9,56 +9,63 @@
 // WITHOUT: transformer_cpu.linear<contraction, "bf16-pairs">
 // WITHOUT-NOT: matri
 
-// Steps are words of two features, as many as fill registers of 16, and so are rows; their distance
-// is an odd number of cache lines.
+// Steps are words of two features, as many as fill registers of 16, and so are rows: registers one behind the other,
+// which are rows to what tiles the product.
 // CHECK-LABEL: @linear(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x41xf32>, %[[W:[^:]*]]: tensor<64x41xf32>
-// CHECK: %[[REGISTERS:.*]] = arith.ceildivui %[[ROWS:.*]], %c16
-// CHECK: %[[ALL:.*]] = arith.muli %[[REGISTERS]], %c16
-// CHECK: %[[EMPTY:.*]] = tensor.empty(%[[ALL]]) : tensor<1x?x48xi32>
-// CHECK: %[[WORDS:.*]] = transformer_cpu.bfloat16_rows ins(%[[X]]) outs(%[[EMPTY]])
-// CHECK: tensor.extract_slice %[[WORDS]][0, 0, 0] [1, %[[ROWS]], 32] [1, 1, 1]
+// CHECK: %[[OF_ROWS:.*]] = arith.ceildivui %[[ROWS:.*]], %c16
+// CHECK: %[[EMPTY:.*]] = tensor.empty(%[[OF_ROWS]]) : tensor<?x2x1x16x16xi32>
+// CHECK: %[[REGISTERS:.*]] = transformer_cpu.bfloat16_rows ins(%[[X]]) outs(%[[EMPTY]])
+// CHECK: linalg.unpack %[[REGISTERS]] outer_dims_perm = [1, 2, 0] inner_dims_pos = [1, 2] inner_tiles = [16, 16] into %{{.*}} : tensor<?x2x1x16x16xi32> -> tensor<1x?x32xi32>
 // CHECK: transformer_cpu.pack_weight out_in ins(%[[W]]) {{.*}} -> tensor<2x1x32x32xi32>
 // CHECK: transformer_cpu.linear = #transformer_cpu.linear<contraction, "bf16-matrix">
 
-// A tile is 32 rows, or what is left, by a panel; its sums are side by side, and its epilogue is a
+// A tile is 32 rows, or what is left, by a panel, and reads registers; its sums are side by side, and its epilogue is a
 // loop over rows.
 // TILED-LABEL: @linear(
 // TILED: scf.for {{.*}} step %c32
 // TILED: %[[HEIGHT:.*]] = affine.min
-// TILED: %[[SUMS:.*]] = transformer_cpu.multiply_matrices ins({{.*}}) {{.*}} -> tensor<32x1x32xf32>
+// TILED-NOT: linalg.unpack
+// TILED: %[[SUMS:.*]] = transformer_cpu.multiply_matrices ins(%{{.*}}[%{{.*}}] rows %[[HEIGHT]], %{{.*}}) outs({{.*}}) : (tensor<?x2x1x16x16xi32>, {{.*}} -> tensor<32x1x32xf32>
 // TILED: scf.for {{.*}} to %[[HEIGHT]] step %c1
 // TILED: vector.transfer_read %[[SUMS]]
 // TILED-NOT: transformer_cpu.dot_bfloat16
 
-// Registers are configured once around all tiles. Four hold sums, two where there are no more than
-// 16 rows. Nothing is copied.
+// Registers are configured once around all tiles. Four hold sums, of which two are added to where there are no more
+// than 16 rows. Beside them the rows of the tile before are taken, some in each step; the last tile's come last. Nothing
+// is copied.
 // BUFFERS-LABEL: @linear(
 // BUFFERS: transformer_cpu.configure_matrices
-// BUFFERS: scf.for
-// BUFFERS: scf.if
-// BUFFERS-NEXT: transformer_cpu.zero_matrix 0
-// BUFFERS-NEXT: transformer_cpu.zero_matrix 1
-// BUFFERS-NEXT: transformer_cpu.zero_matrix 2
-// BUFFERS-NEXT: transformer_cpu.zero_matrix 3
+// BUFFERS: %[[LAST:.*]]:4 = scf.for {{.*}} -> (index, index, index, index) {
+// BUFFERS: scf.for %[[TILE:.*]] = %c0 to %{{.*}} step %c32 iter_args(
+// BUFFERS-DAG: %[[HEIGHT:.*]] = affine.min #{{.*}}(%[[TILE]])
+// BUFFERS-DAG: transformer_cpu.zero_matrix 0
+// BUFFERS-DAG: transformer_cpu.zero_matrix 3
+// BUFFERS: %[[IS_TALL:.*]] = arith.cmpi ugt, %[[HEIGHT]], %c16
 // BUFFERS: scf.for %[[S:.*]] = %c0 to %c32 step %c16 {
+// BUFFERS: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %c1 {
+// BUFFERS: vector.transfer_read %[[SUMS:.*]][%[[ROW]], %c0, %c0]
+// BUFFERS: vector.transfer_write
+// BUFFERS: scf.if %[[IS_TALL]] {
 // BUFFERS: transformer_cpu.load_matrix 6, %[[PANEL:.*]][%c0, %c0, %[[S]], %c0]
 // BUFFERS-NEXT: transformer_cpu.load_matrix 7, %[[PANEL]][%c0, %c0, %[[S]], %c16]
-// BUFFERS-NEXT: transformer_cpu.load_matrix 4, %[[ROWS:.*]][%c0, %c0, %[[S]]]
+// BUFFERS-NEXT: transformer_cpu.load_matrix 4, %[[ROWS:.*]][%[[OF_ROWS:.*]], %[[OF_STEP:.*]], %c0, %c0, %c0] : memref<?x2x1x16x16xi32>
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 0, 4, 6
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 1, 4, 7
-// BUFFERS-NEXT: transformer_cpu.load_matrix 5, %[[ROWS]][%c0, %c16, %[[S]]]
+// BUFFERS-NEXT: %[[NEXT:.*]] = arith.addi %[[OF_ROWS]], %c1
+// BUFFERS-NEXT: transformer_cpu.load_matrix 5, %[[ROWS]][%[[NEXT]], %[[OF_STEP]], %c0, %c0, %c0]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 2, 5, 6
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 3, 5, 7
-// BUFFERS-NEXT: transformer_cpu.linear<loop, "bf16-matrix", steps = 32>
-// BUFFERS-NEXT: transformer_cpu.store_matrix 0, %[[SUMS:.*]][%c0, %c0]
-// BUFFERS-NEXT: transformer_cpu.store_matrix 1, %[[SUMS]][%c0, %c16]
-// BUFFERS-NEXT: transformer_cpu.store_matrix 2, %[[SUMS]][%c16, %c0]
-// BUFFERS-NEXT: transformer_cpu.store_matrix 3, %[[SUMS]][%c16, %c16]
-// BUFFERS: } else {
-// BUFFERS-NOT: transformer_cpu.zero_matrix 2
+// BUFFERS-NEXT: } else {
+// BUFFERS-NOT: transformer_cpu.load_matrix 5
 // BUFFERS: transformer_cpu.linear<loop, "bf16-matrix", steps = 32>
-// BUFFERS-NOT: transformer_cpu.store_matrix 2
+// BUFFERS-NEXT: transformer_cpu.store_matrix 0, %[[PLACE:.*]][%c0, %c0]
+// BUFFERS-NEXT: transformer_cpu.store_matrix 1, %[[PLACE]][%c0, %c16]
+// BUFFERS-NEXT: transformer_cpu.store_matrix 2, %[[PLACE]][%c16, %c0]
+// BUFFERS-NEXT: transformer_cpu.store_matrix 3, %[[PLACE]][%c16, %c16]
+// BUFFERS-NEXT: scf.yield %{{.*}}, %[[TILE]], %[[HEIGHT]]
+// BUFFERS: scf.for %[[ROW:.*]] = %c0 to %[[LAST]]#3 step %c1 {
+// BUFFERS: vector.transfer_read %[[SUMS]][%[[ROW]], %c0, %c0]
 // BUFFERS: transformer_cpu.release_matrices
 // LLVM: llvm.call_intrinsic "llvm.x86.ldtilecfg"(%{{.*}}) : (!llvm.ptr) -> ()
 // LLVM: llvm.call_intrinsic "llvm.x86.tilezero"(%{{.*}}) : (i8) -> ()
@@ -75,11 +82,13 @@ func.func @linear(%x: tensor<?x41xf32>, %w: tensor<64x41xf32>) -> tensor<?x64xf3
 
 // Over the tokens: columns of the left factor are rows of words of two tokens.
 // CHECK-LABEL: @gradient(
-// CHECK: transformer_cpu.weight_gradient matrices ins(%{{.*}}, %{{.*}}) outs({{.*}}) : (tensor<?x40xf32>, tensor<?x20xf32>, tensor<40x20xf32>, tensor<2x1x32x?xi32>, tensor<1x1x?x32xi32>)
+// CHECK: transformer_cpu.weight_gradient matrices ins(%{{.*}}, %{{.*}}) outs({{.*}}) : (tensor<?x40xf32>, tensor<?x20xf32>, tensor<40x20xf32>, tensor<2x?x1x32x16xi32>, tensor<1x1x?x32xi32>)
 // BUFFERS-LABEL: @gradient(
 // BUFFERS: transformer_cpu.configure_matrices
-// BUFFERS: transformer_cpu.load_matrix 4, %[[STRIPS:.*]][%{{.*}}, %c0, %c0, %{{.*}}]
-// BUFFERS: transformer_cpu.load_matrix 5, %[[STRIPS]][%{{.*}}, %c0, %c16, %{{.*}}]
+// BUFFERS: vector.load %[[SQUARE:.*]][%{{.*}}, %{{.*}}, %c0] : memref<4x32x32xf32>
+// BUFFERS: transformer_cpu.load_matrix 4, %[[STRIPS:.*]][%{{.*}}, %{{.*}}, %c0, %c0, %c0]
+// BUFFERS: transformer_cpu.load_matrix 5, %[[STRIPS]][%{{.*}}, %{{.*}}, %c0, %c16, %c0]
+// BUFFERS: transformer_cpu.store_matrix 3, %[[SQUARE]]
 // BUFFERS: transformer_cpu.release_matrices
 func.func @gradient(%x: tensor<?x40xf32>, %dy: tensor<?x20xf32>) -> tensor<40x20xf32> {
   %a = transformer.quantize_rows bf16 %x : tensor<?x40xf32>

@@ -65,10 +65,10 @@
 // NO-MATRICES-SAME: "avx512bf16"
 // MATRICES: "target":{"arch":"sapphirerapids"{{.*}}"amx-bf16",{{.*}}"amx-tile"
 // AMX: ldtilecfg
-// AMX: tileloadd {{.*}}, %tmm6
-// AMX: tdpbf16ps %tmm6, %tmm4, %tmm0
-// AMX: tdpbf16ps %tmm7, %tmm5, %tmm3
-// AMX: tilestored %tmm0
+// AMX-DAG: tileloadd {{.*}}, %tmm6
+// AMX-DAG: tdpbf16ps %tmm6, %tmm4, %tmm0
+// AMX-DAG: tdpbf16ps %tmm7, %tmm5, %tmm3
+// AMX-DAG: tilestored %tmm0
 // AMX: tilerelease
 
 // Tiles for this machine's caches do not change whose code it is.

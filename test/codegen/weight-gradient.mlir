@@ -4,7 +4,7 @@
 // tokens wait on the stack.
 // CHECK-LABEL: @large(
 // CHECK-SAME: %[[C:[^:]*]]: memref<600x256xf32>
-// CHECK: %[[WAIT:.*]] = memref.alloca() {{.*}} : memref<2x{{.*}}x6x16xf32>
+// CHECK: %[[WAIT:.*]] = memref.alloca() {{.*}} : memref<{{.*}}x6x16xf32>
 // CHECK: vector.load %[[WAIT]]
 // CHECK-NOT: vector.load %[[C]]
 // CHECK: vector.store %{{.*}}, %[[C]][%{{.*}}] {alignment = 32 : i64, nontemporal = true} : memref<600x256xf32>

@@ -63,6 +63,12 @@ bool hasParts(ShapedType type, unsigned dim, int64_t rank) {
          llvm::is_contained({parts::kRounded, parts::kFloat32}, type.getDimSize(dim));
 }
 
+/// `[R / n, S / n, parts, n, n]`, with a number of words that is known.
+bool areRegisters(ShapedType type) {
+  return type.getRank() == 5 && hasParts(type, 2, 5) && !type.isDynamicDim(1) &&
+         !type.isDynamicDim(3) && type.getDimSize(3) == type.getDimSize(4);
+}
+
 /// Rows x and what they become, `[T, groups, group...]`.
 template <typename OpTy>
 LogicalResult verifyGroups(OpTy op, Type element, ArrayRef<int64_t> group) {
@@ -144,9 +150,11 @@ LogicalResult WeightGradientOp::verify() {
   int64_t tiles = 1;
   for (auto [scratch, width] : llvm::zip_equal(getOuts().slice(1, 2), widths)) {
     auto type = cast<ShapedType>(scratch.getType());
-    int64_t rank = getMatrices() ? 4 : 3;
-    unsigned ofColumns = getMatrices() && scratch == getOuts()[1] ? 2 : rank - 1;
-    if (type.getRank() != rank || type.isDynamicDim(ofColumns) || !hasParts(type, 1, 4) ||
+    bool isRegisters = getMatrices() && scratch == getOuts()[1];
+    int64_t rank = isRegisters ? 5 : getMatrices() ? 4 : 3;
+    unsigned ofColumns = isRegisters ? 3 : rank - 1;
+    if (type.getRank() != rank || type.isDynamicDim(ofColumns) ||
+        !hasParts(type, isRegisters ? 2 : 1, isRegisters ? 5 : 4) ||
         type.getDimSize(0) !=
             static_cast<int64_t>(llvm::divideCeil(width, type.getDimSize(ofColumns))))
       return emitOpError() << "expected scratch for " << width << " columns, found " << type;
@@ -197,11 +205,14 @@ LogicalResult Bfloat16RowsOp::verify() {
   if (failed(width))
     return failure();
   auto words = cast<ShapedType>(getOuts()[0].getType());
-  SmallVector<int64_t> shape(words.getRank() == 3 ? 3 : 2, kAny);
+  bool isRegisters = words.getRank() == 5;
+  SmallVector<int64_t> shape(isRegisters ? 5 : 2, kAny);
   if (failed(verifyBuffer(*this, "words", getOuts()[0], i32(*this), shape)))
     return failure();
-  if (words.isDynamicDim(words.getRank() - 1) || 2 * words.getShape().back() < *width ||
-      !hasParts(words, 0, 3))
+  int64_t ofRow = words.getShape().back();
+  if (isRegisters)
+    ofRow = areRegisters(words) ? ofRow * words.getDimSize(1) : 0;
+  if (ShapedType::isDynamic(ofRow) || 2 * ofRow < *width)
     return emitOpError() << "expected words for " << *width << " features, found "
                          << getOuts()[0].getType();
   return success();
@@ -210,21 +221,21 @@ LogicalResult Bfloat16RowsOp::verify() {
 LogicalResult MultiplyMatricesOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
-  if (failed(verifyBuffer(*this, "x", getX(), i32(*this), {kAny, kAny, kAny})))
-    return failure();
   auto x = cast<ShapedType>(getX().getType());
-  int64_t steps = x.getDimSize(2);
+  if (failed(verifyBuffer(*this, "x", getX(), i32(*this), SmallVector<int64_t>(5, kAny))))
+    return failure();
+  if (!areRegisters(x))
+    return emitOpError() << "expected x in registers, found " << x;
+  int64_t size = x.getDimSize(4), steps = x.getDimSize(1) * size;
   if (failed(verifyBuffer(*this, "panel", getPanel(), i32(*this),
-                          {1, x.getDimSize(0), steps, kAny})) ||
+                          {1, x.getDimSize(2), steps, kAny})) ||
       failed(verifyBuffer(*this, "sums", getOuts()[0], f32(*this), {kAny, 1, kAny})))
     return failure();
   auto sums = cast<ShapedType>(getOuts()[0].getType());
   int64_t rows = sums.getDimSize(0), columns = sums.getDimSize(2);
-  if (!sums.hasStaticShape() || rows != columns || rows % 2 || x.isDynamicDim(2) ||
-      steps % (rows / 2) || !hasParts(x, 0, 3) ||
+  if (!sums.hasStaticShape() || rows != columns || rows != 2 * size ||
       cast<ShapedType>(getPanel().getType()).getDimSize(3) != columns)
-    return emitOpError() << "expected sums of two registers by two, as wide as the panel, and "
-                            "steps of whole registers, found "
+    return emitOpError() << "expected sums of two registers by two, as wide as the panel, found "
                          << sums << " and " << getPanel().getType();
   return success();
 }

@@ -60,9 +60,9 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
     a word as `dot_bfloat16` multiplies them, the earlier one in the lower half. With
     `winograd`, sums are of Winograd's inner product, and the scratch has the rows that
     codegen/cpu/linear/Winograd.h tells of; behind it come scales of tokens, `[T]`. With
-    `matrices`, sums are of matrix registers, the scratch of a is in rows of words,
-    `[ceil(M / MR), parts, MR, ..]`, that of b `[ceil(N / NR), parts, .., NR]`, and both have words
-    for whole registers; three parts are f32 as of `pack_weight`, one is rounded. Where M is eight
+    `matrices`, sums are of matrix registers of n words, and both have words for whole ones: the
+    scratch of a `[ceil(M / MR), .., parts, MR, n]`, that of b `[ceil(N / NR), parts, .., NR]`;
+    three parts are f32 as of `pack_weight`, one is rounded. Where M is eight
     times N or more, and N at most 2048, the scratch of a has no words: each task makes its own
     strips. With
     `squares`, the last two of outs are the sum of the squares of c, a scalar, and scratch,
@@ -125,9 +125,11 @@ def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
     What `transformer.quantize_rows` rounds x to in `bf16`, numbers below 2^-126 to 0,
     as `dot_bfloat16` reads it: feature 2 s in the lower half of word s, 2 s + 1 in the
     upper, 0 behind the last as far as words of whole groups of 32 features. ins: x `[T, K]`;
-    outs: `[R, S]` or `[1, R, S]` i32, R >= T and S >= ceil(K / 2), anything where nothing is said.
-    With `[3, R, S]` nothing is rounded: there are three bfloat16 of which x is the sum, the largest
-    first (`codegen/cpu/linear/Parts.h`).
+    outs: `[R, S]` i32, R >= T and S >= ceil(K / 2), anything where nothing is said. Or, for
+    matrix registers of n rows of n words, one behind the other as products read them,
+    `[R / n, S / n, parts, n, n]`: word s of row t is `[t / n, s / n, 0, t % n, s % n]`. With three
+    parts nothing is rounded: they are three bfloat16 of which x is the sum, the largest first
+    (`codegen/cpu/linear/Parts.h`).
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
@@ -136,16 +138,17 @@ def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
 def Cpu_MultiplyMatricesOp : Cpu_Op<"multiply_matrices"> {
   let summary = "the sums of a tile, by matrix registers";
   let description = [{
-    `sums[i, 0, j] = sum over s of x[0, i, s] panel[0, 0, s, j]`, each word a pair of bfloat16 as of
-    `dot_bfloat16`, summed as `add_matrix_product` does, a register of s after the other. Of three
-    parts it is the sum of the six largest products of two (`codegen/cpu/linear/Parts.h`) in each
-    register of s. ins: x `[parts, R, S]` i32, R at most MR, S a whole number of registers, panel
-    `[1, parts, S, NR]` i32; outs: sums `[MR, 1, NR]`, MR and NR two registers each; rows from R on
-    are anything. Memory behind the last row of x must be there as far as a whole number of registers.
-    `transformer-cpu-lower-vectors` makes a loop over registers of it.
+    `sums[i, 0, j] = sum over s of x[first + i, s] panel[0, 0, s, j]` for i < `rows`, each word a
+    pair of bfloat16 as of `dot_bfloat16`, summed as `add_matrix_product` does, a register of s
+    after the other. Of three parts it is the sum of the six largest products of two
+    (`codegen/cpu/linear/Parts.h`) in each register of s. ins: x of registers as `bfloat16_rows`
+    makes them, `[R / n, S / n, parts, n, n]` i32; `first`, a multiple of n; `rows`, at most MR;
+    panel `[1, parts, S, NR]` i32; outs: sums `[MR, 1, NR]`, MR and NR two registers each; rows from
+    `rows` on are anything. `transformer-cpu-lower-vectors` makes a loop over registers of it.
   }];
-  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$panel, Variadic<Kernel_Buffer>:$outs);
-  let assemblyFormat = "`ins` `(` $x `,` $panel `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Kernel_Buffer:$x, Index:$first, Index:$rows, Kernel_Buffer:$panel,
+                       Variadic<Kernel_Buffer>:$outs);
+  let assemblyFormat = "`ins` `(` $x `[` $first `]` `rows` $rows `,` $panel `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_Words : AnyTypeOf<[I32, VectorOfAnyRankOf<[I32]>]>;

@@ -54,7 +54,7 @@ LogicalResult rewriteTiles(func::FuncOp function, const FrozenRewritePatternSet 
 LogicalResult loopOverRows(func::FuncOp function, const FrozenRewritePatternSet &patterns);
 
 /// The sums of a contraction over zeros, in a tensor of their own, by `multiply_matrices`.
-Value multiplyMatrices(RewriterBase &rewriter, linalg::GenericOp contraction);
+FailureOr<Value> multiplyMatrices(RewriterBase &rewriter, linalg::GenericOp contraction);
 /// Loops over the registers of their steps in the place of these ops.
 void lowerMultiplyMatrices(RewriterBase &rewriter, ArrayRef<cpu::MultiplyMatricesOp> ops);
 

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace mlir::transformer;
 
 /// The contraction over zeros, with the sums in a tensor of their own.
-static Value sumApart(RewriterBase &rewriter, linalg::GenericOp contraction, linalg::FillOp fill) {
+static FailureOr<Value> sumApart(RewriterBase &rewriter, linalg::GenericOp contraction,
+                                 linalg::FillOp fill) {
   if (formatOf(contraction).usesMatrixRegisters())
     return multiplyMatrices(rewriter, contraction);
   Value result = fill.getOutputs()[0];
@@ -23,7 +24,7 @@ static Value sumApart(RewriterBase &rewriter, linalg::GenericOp contraction, lin
 
 /// The epilogue with the tile's sums as an input, in a tensor of their own, where they begin as
 /// zeros; where they go on from sums of blocks of k before, these are in the result.
-static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilogue) {
+static FailureOr<linalg::GenericOp> readSums(IRRewriter &rewriter, linalg::GenericOp epilogue) {
   auto contraction = epilogue.getDpsInitOperand(0)->get().getDefiningOp<linalg::GenericOp>();
   auto fill = contraction.getOutputs()[0].getDefiningOp<linalg::FillOp>();
   if (!fill)
@@ -32,7 +33,10 @@ static linalg::GenericOp readSums(IRRewriter &rewriter, linalg::GenericOp epilog
   SmallVector<Value> inputs(epilogue.getInputs());
   SmallVector<AffineMap> maps = epilogue.getIndexingMapsArray();
   maps.insert(maps.end() - 1, maps.back());
-  inputs.push_back(sumApart(rewriter, contraction, fill));
+  FailureOr<Value> sums = sumApart(rewriter, contraction, fill);
+  if (failed(sums))
+    return failure();
+  inputs.push_back(*sums);
   rewriter.setInsertionPoint(epilogue);
   auto reading = linalg::GenericOp::create(
       rewriter, epilogue.getLoc(), result.getType(), inputs, result, maps,
@@ -60,7 +64,10 @@ LogicalResult mlir::transformer::loopOverRows(func::FuncOp function,
   for (linalg::GenericOp epilogue : epilogues(function)) {
     if (!isLong(epilogue))
       continue;
-    epilogue = readSums(rewriter, epilogue);
+    FailureOr<linalg::GenericOp> reading = readSums(rewriter, epilogue);
+    if (failed(reading))
+      return failure();
+    epilogue = *reading;
     scf::SCFTilingOptions options;
     OpFoldResult one = rewriter.getIndexAttr(1), all = rewriter.getIndexAttr(0);
     options.setTileSizes({one, one, all});

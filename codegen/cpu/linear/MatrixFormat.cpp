@@ -9,6 +9,7 @@
 #include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/Parts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -52,8 +53,9 @@ public:
         }
   }
 
-  /// Words of a row in whole registers, and rows in whole registers. Rows that are a power of two
-  /// of lines apart would share a few lines of the first-level cache: they are an odd number apart.
+  /// Rows in registers, in the order in which products read them: what one thread has made, others
+  /// read, and the hardware fetches ahead what follows in memory. To tile the product they are rows
+  /// all the same; `multiply_matrices` reads the registers.
   LinearFactors emitFactors(ImplicitLocOpBuilder &b, const LinearOperands &operands,
                             int64_t columns) const override {
     int64_t size = columns / 2; // of a register
@@ -61,18 +63,18 @@ public:
     int64_t panels = llvm::divideCeil(operands.outputs(), columns);
     Type word = b.getI32Type();
     Value tokens = tensor::DimOp::create(b, operands.x, 0);
-    Value ofRegister = arith::ConstantIndexOp::create(b, size);
-    Value rows = arith::CeilDivUIOp::create(b, tokens, ofRegister);
-    rows = arith::MulIOp::create(b, rows, ofRegister);
+    Value rows = arith::CeilDivUIOp::create(b, tokens, arith::ConstantIndexOp::create(b, size));
+    Value registers = tensor::EmptyOp::create(
+        b, RankedTensorType::get({ShapedType::kDynamic, matrices, parts, size, size}, word), rows);
+    registers = cpu::Bfloat16RowsOp::create(b, TypeRange{registers.getType()}, operands.x,
+                                            ValueRange{registers})
+                    .getResult(0);
     Value x = tensor::EmptyOp::create(
-        b, {b.getIndexAttr(parts), rows, b.getIndexAttr(size * (matrices | 1))}, word);
-    x = cpu::Bfloat16RowsOp::create(b, TypeRange{x.getType()}, operands.x, ValueRange{x})
-            .getResult(0);
-    SmallVector<OpFoldResult> zeros(3, b.getIndexAttr(0)), ones(3, b.getIndexAttr(1)),
-        sizes = {b.getIndexAttr(parts), tokens, b.getIndexAttr(size * matrices)};
-    x = tensor::ExtractSliceOp::create(
-        b, RankedTensorType::get({parts, ShapedType::kDynamic, size * matrices}, word), x, zeros,
-        sizes, ones);
+        b, RankedTensorType::get({parts, ShapedType::kDynamic, size * matrices}, word), tokens);
+    SmallVector<OpFoldResult> tiles(2, b.getIndexAttr(size));
+    x = linalg::UnPackOp::create(b, registers, x, /*innerDimsPos=*/ArrayRef<int64_t>{1, 2}, tiles,
+                                 /*outerDimsPerm=*/ArrayRef<int64_t>{1, 2, 0})
+            .getResult();
     return {x, emitPackedWeight(b, operands, {}, {panels, parts, size * matrices, columns}, word)};
   }
 

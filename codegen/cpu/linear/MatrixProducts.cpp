@@ -1,9 +1,11 @@
 //===- MatrixProducts.cpp - tiles of linear layers in matrix registers
 //----===//----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
+#include "codegen/cpu/linear/LaterEpilogue.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/cpu/linear/MatrixStep.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -13,19 +15,33 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-Value transformer::multiplyMatrices(RewriterBase &rewriter, linalg::GenericOp contraction) {
+static Value index(ImplicitLocOpBuilder &b, OpFoldResult value) {
+  return getValueOrCreateConstantIndexOp(b, b.getLoc(), value);
+}
+
+FailureOr<Value> transformer::multiplyMatrices(RewriterBase &rewriter,
+                                               linalg::GenericOp contraction) {
   rewriter.setInsertionPoint(contraction);
   ImplicitLocOpBuilder b(contraction.getLoc(), rewriter);
-  Value x = rowsOf(contraction), panel = panelsOf(contraction);
+  Value x = rowsOf(contraction), panel = panelsOf(contraction), first = index(b, b.getIndexAttr(0));
+  Value rows = index(b, tensor::getMixedSize(b, b.getLoc(), x, 1));
+  while (auto slice = x.getDefiningOp<tensor::ExtractSliceOp>()) {
+    first = arith::AddIOp::create(b, first, index(b, slice.getMixedOffsets()[1]));
+    x = slice.getSource();
+  }
+  auto registers = x.getDefiningOp<linalg::UnPackOp>();
+  if (!registers)
+    return contraction.emitOpError("reads rows that are in no registers");
   int64_t columns = cast<RankedTensorType>(panel.getType()).getDimSize(3);
   Value all = tensor::EmptyOp::create(b, ArrayRef<int64_t>{columns, 1, columns}, b.getF32Type());
-  all = cpu::MultiplyMatricesOp::create(b, TypeRange{all.getType()}, x, panel, ValueRange{all})
+  all = cpu::MultiplyMatricesOp::create(b, TypeRange{all.getType()}, registers.getSource(), first,
+                                        rows, panel, ValueRange{all})
             .getResult(0);
   auto type = cast<RankedTensorType>(contraction->getResult(0).getType());
   SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), strides(3, b.getIndexAttr(1)),
-      sizes = {tensor::getMixedSize(b, b.getLoc(), x, 1), b.getIndexAttr(1),
+      sizes = {tensor::getMixedSize(b, b.getLoc(), rowsOf(contraction), 1), b.getIndexAttr(1),
                b.getIndexAttr(columns)};
-  return tensor::ExtractSliceOp::create(b, type, all, offsets, sizes, strides);
+  return tensor::ExtractSliceOp::create(b, type, all, offsets, sizes, strides).getResult();
 }
 
 /// What the registers are configured around: the outermost loop or branch around `op` in its task,
@@ -48,8 +64,9 @@ namespace {
 /// One op's loop.
 class MatrixLoop {
 public:
-  explicit MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op)
-      : b(op.getLoc(), builder), x(op.getX()), panel(op.getPanel()),
+  MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op, LaterEpilogue *before)
+      : b(op.getLoc(), builder), x(op.getX()), first(op.getFirst()), rows(op.getRows()),
+        panel(op.getPanel()), before(before),
         parts(cast<MemRefType>(panel.getType()).getDimSize(1)),
         steps(cast<MemRefType>(panel.getType()).getDimSize(2)),
         size(cast<MemRefType>(panel.getType()).getDimSize(3) / 2) {
@@ -57,28 +74,11 @@ public:
                                            ArrayRef<ReassociationIndices>{{0, 1}, {2}});
   }
 
-  /// With a half of the rows less where there are no more.
   void emit() {
-    Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt,
-                                         memref::DimOp::create(b, x, 1), constant(size));
-    auto of = [&](int64_t halves) {
-      return [this, halves](OpBuilder &nested, Location) {
-        OpBuilder::InsertionGuard guard(b);
-        b.restoreInsertionPoint(nested.saveInsertionPoint());
-        emitHalves(halves);
-        scf::YieldOp::create(b);
-      };
-    };
-    scf::IfOp::create(b, isTall, of(2), of(1));
-  }
-
-private:
-  Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
-
-  void emitHalves(int64_t halves) {
-    for (int64_t i = 0; i < halves; ++i)
-      for (int64_t j = 0; j < 2; ++j)
-        cpu::ZeroMatrixOp::create(b, registerOfSums(i, j));
+    forSums([&](int64_t sum, ValueRange) { cpu::ZeroMatrixOp::create(b, sum); });
+    if (before)
+      before->findTile(b);
+    Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows, constant(size));
     auto loop = scf::ForOp::create(b, constant(0), constant(steps), constant(size));
     const LinearFormat &format =
         parts == parts::kRounded ? bfloat16MatrixFormat() : float32MatrixFormat();
@@ -86,27 +86,50 @@ private:
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      emitStep(halves, loop.getInductionVar());
+      Value step = loop.getInductionVar();
+      if (before)
+        before->emitRows(b, step, size, steps);
+      auto halves = [&](int64_t count) { // of the rows, or one less where there are no more
+        return [this, step, count](OpBuilder &nested, Location) {
+          OpBuilder::InsertionGuard guard(b);
+          b.restoreInsertionPoint(nested.saveInsertionPoint());
+          emitStep(count, step);
+          scf::YieldOp::create(b);
+        };
+      };
+      scf::IfOp::create(b, isTall, halves(2), halves(1));
     }
-    for (int64_t i = 0; i < halves; ++i)
+    forSums([&](int64_t sum, ValueRange at) { cpu::StoreMatrixOp::create(b, sum, sums, at); });
+  }
+
+private:
+  Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+
+  void forSums(function_ref<void(int64_t sum, ValueRange at)> body) {
+    for (int64_t i = 0; i < 2; ++i)
       for (int64_t j = 0; j < 2; ++j)
-        cpu::StoreMatrixOp::create(b, registerOfSums(i, j), sums,
-                                   ValueRange{constant(i * size), constant(j * size)});
+        body(registerOfSums(i, j), {constant(i * size), constant(j * size)});
   }
 
   void emitStep(int64_t halves, Value step) {
     using Place = SmallVector<Value>;
+    Value zero = constant(0), ofRows = arith::DivUIOp::create(b, first, constant(size)),
+          ofSteps = arith::DivUIOp::create(b, step, constant(size));
     emitMatrixStep(
         b, parts, halves, x,
-        [&](int64_t part, int64_t i) { return Place{constant(part), constant(i * size), step}; },
+        [&](int64_t part, int64_t i) {
+          Value ofHalf = arith::AddIOp::create(b, ofRows, constant(i));
+          return Place{ofHalf, ofSteps, constant(part), zero, zero};
+        },
         panel,
         [&](int64_t part, int64_t j) {
-          return Place{constant(0), constant(part), step, constant(j * size)};
+          return Place{zero, constant(part), step, constant(j * size)};
         });
   }
 
   ImplicitLocOpBuilder b;
-  Value x, panel, sums;
+  Value x, first, rows, panel, sums;
+  LaterEpilogue *before; // of the tile before; null: the epilogue stays where it is
   int64_t parts, steps, size;
 };
 
@@ -114,6 +137,10 @@ private:
 
 void transformer::lowerMultiplyMatrices(RewriterBase &rewriter,
                                         ArrayRef<cpu::MultiplyMatricesOp> ops) {
+  SmallVector<std::optional<LaterEpilogue>> epilogues;
+  for (cpu::MultiplyMatricesOp op : ops)
+    if (epilogues.emplace_back(LaterEpilogue::of(op)))
+      epilogues.back()->carry(rewriter);
   llvm::SetVector<Operation *> around;
   for (cpu::MultiplyMatricesOp op : ops)
     around.insert(configuredAround(op));
@@ -125,9 +152,11 @@ void transformer::lowerMultiplyMatrices(RewriterBase &rewriter,
     rewriter.setInsertionPointAfter(op);
     cpu::ReleaseMatricesOp::create(rewriter, op->getLoc());
   }
-  for (cpu::MultiplyMatricesOp op : ops) {
+  for (auto [op, epilogue] : llvm::zip_equal(ops, epilogues)) {
     rewriter.setInsertionPoint(op);
-    MatrixLoop(rewriter, op).emit();
+    MatrixLoop(rewriter, op, epilogue ? &*epilogue : nullptr).emit();
+    if (epilogue)
+      epilogue->emitLast(rewriter);
     rewriter.eraseOp(op);
   }
 }

@@ -372,17 +372,14 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
   bool isWords = rounded || ofRegister;
   if (isWords) // of two tokens
     rows = arith::CeilDivUIOp::create(b, rows, constant(2));
-  Value tokens = rows, words; // of a row of a strip
+  Value tokens = rows, registers; // of a strip
   if (winograd)
     rows = rowsOfWinogradParts(b, tokens);
   if (ofRegister) {
-    Value registers = arith::CeilDivUIOp::create(b, rows, constant(ofRegister));
+    registers = arith::CeilDivUIOp::create(b, rows, constant(ofRegister));
     rows = arith::MulIOp::create(b, registers, constant(ofRegister));
-    // An odd number of lines, so that rows do not share those of the first-level cache.
-    words = arith::MulIOp::create(b, arith::OrIOp::create(b, registers, constant(1)),
-                                  constant(ofRegister));
     if (cpu::WeightGradientOp::makesStripsInTasks(type.getDimSize(0), type.getDimSize(1)))
-      words = constant(0);
+      registers = constant(0);
   }
   Type element = isWords ? Type(b.getI32Type()) : b.getF32Type();
   SmallVector<int64_t> columns = {target.productRows(), target.productColumns()};
@@ -398,11 +395,11 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
     int64_t parts = llvm::divideCeil(width, part);
     tiles *= parts;
     SmallVector<OpFoldResult> scratch = {b.getIndexAttr(parts), rows, b.getIndexAttr(part)};
-    if (ofRegister) {
-      if (outs.size() == 1)
-        scratch = {b.getIndexAttr(parts), b.getIndexAttr(part), words};
-      scratch.insert(scratch.begin() + 1, b.getIndexAttr(format.places()));
-    }
+    OpFoldResult places = b.getIndexAttr(format.places());
+    if (ofRegister && outs.size() == 1)
+      scratch = {scratch[0], registers, places, scratch[2], b.getIndexAttr(ofRegister)};
+    else if (ofRegister)
+      scratch.insert(scratch.begin() + 1, places);
     outs.push_back(tensor::EmptyOp::create(b, scratch, element));
   }
   if (winograd)

@@ -72,27 +72,46 @@ Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) 
   return pairs;
 }
 
+/// A task makes the registers of as many rows as one has, from the first to the last.
+static void emitRegisters(Emit &b, cpu::Bfloat16RowsOp op, const Work &work) {
+  Value x = op.getX(), out = op.getOuts()[0];
+  int64_t size = rowWidth(out), parts = cast<MemRefType>(out.getType()).getDimSize(2);
+  int64_t k = rowWidth(x), whole = k / (2 * size), rest = k % (2 * size);
+  VectorType features = VectorType::get({2 * size}, b.getF32Type());
+  Value rows = b.dim(x, 0), zero = b.index(0);
+  b.parallel(work, {rows}, b.ceilDiv(rows, size), [&](Value block) {
+    auto [lower, upper] = taskRange(b, block, size, rows);
+    auto emit = [&](Value step, int64_t count) {
+      b.forEach(lower, upper, 1, [&](Value row) {
+        Value of = loadColumns(b, features, x, row, b.mul(step, 2 * size), count);
+        for (auto [part, words] : llvm::enumerate(emitNeighbourPairs(b, of, parts)))
+          vector::StoreOp::create(b, words, out,
+                                  ValueRange{block, step, b.index(part), b.sub(row, lower), zero});
+      });
+    };
+    b.forEach(zero, b.index(whole), 1, [&](Value step) { emit(step, 2 * size); });
+    if (rest)
+      emit(b.index(whole), rest);
+  });
+}
+
 void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
   Value x = op.getX(), out = op.getOuts()[0];
-  auto words = cast<MemRefType>(out.getType());
-  int64_t parts = words.getRank() == 3 ? words.getDimSize(0) : parts::kRounded;
+  Work work = rowWork("bfloat16_rows", "tokens", rowWidth(x), 2);
+  if (cast<MemRefType>(out.getType()).getRank() == 5)
+    return emitRegisters(b, op, work);
   VectorType type = VectorType::get({weightGroup}, b.getF32Type());
-  forEachGroup(
-      b, rowWork("bfloat16_rows", "tokens", rowWidth(x), 2), x,
-      [&](Value row, Value group, int64_t count) {
-        Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
-        for (auto [part, pairs] : llvm::enumerate(emitNeighbourPairs(b, features, parts))) {
-          Values at = {row, b.mul(group, weightGroup / 2)};
-          if (words.getRank() == 3)
-            at.insert(at.begin(), b.index(part));
-          int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last
-          if (count == weightGroup || rowWidth(out) >= end / 2) {
-            vector::StoreOp::create(b, pairs, out, at);
-            continue;
-          }
-          VectorType mask = cast<VectorType>(pairs.getType()).clone(b.getI1Type());
-          Value there = vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
-          vector::MaskedStoreOp::create(b, out, at, there, pairs);
-        }
-      });
+  forEachGroup(b, work, x, [&](Value row, Value group, int64_t count) {
+    Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
+    Value pairs = emitNeighbourPairs(b, features, parts::kRounded)[0];
+    Values at = {row, b.mul(group, weightGroup / 2)};
+    int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last
+    if (count == weightGroup || rowWidth(out) >= end / 2) {
+      vector::StoreOp::create(b, pairs, out, at);
+      return;
+    }
+    VectorType mask = cast<VectorType>(pairs.getType()).clone(b.getI1Type());
+    Value there = vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
+    vector::MaskedStoreOp::create(b, out, at, there, pairs);
+  });
 }

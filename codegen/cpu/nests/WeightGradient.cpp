@@ -31,9 +31,9 @@ public:
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
         panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)),
         isMatrices(op.getMatrices()),
-        parts(isMatrices ? cast<MemRefType>(strips.getType()).getDimSize(1) : 1),
-        height(cast<MemRefType>(strips.getType()).getDimSize(2)), width(rowWidth(panels)),
-        vectors(width / b.lanes()), tokens(b.dim(x, 0)),
+        parts(isMatrices ? cast<MemRefType>(strips.getType()).getDimSize(2) : 1),
+        height(cast<MemRefType>(strips.getType()).getDimSize(isMatrices ? 3 : 2)),
+        width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
         steps(op.getWinograd() ? tokens : b.dim(panels, isMatrices ? 2 : 1)),
         element(cast<MemRefType>(strips.getType()).getElementType()), isWinograd(op.getWinograd()),
         scales(isWinograd ? op.getOuts()[3] : Value()),
@@ -89,7 +89,7 @@ private:
       emitWinogradColumns(b, ofColumns, dy, scales, /*inverse=*/true, panels);
       return;
     }
-    constexpr int64_t together = 8; // strips: neighbours share the lines of a row
+    int64_t together = isMatrices ? 2 : 8; // strips: neighbours of few rows share lines of x
     if (!ownStrips)
       b.parallel(ofRows, tokens, b.index(llvm::divideCeil(rows, height * together)),
                  [&](Value task) { packStrips(b.mul(task, together), together); });
@@ -116,10 +116,10 @@ private:
 
   struct Tile {
     Value strip, panel;
-    int64_t there;    // rows that are
-    Value begin, end; // steps of a block
-    Values waits;     // where its sums are between blocks
-    Value own = {};   // the strip of these steps alone, if the task made it
+  };
+  /// Of a block of steps; sums wait at `place` between blocks.
+  struct Block {
+    Value begin, end, place;
   };
 
   /// The strips of a range, of which some may not be, with how many of a strip's rows are.
@@ -154,15 +154,14 @@ private:
     int64_t bytes = numPanels() * parts * rowBytes(width);
     int64_t most = b.target.getL2Bytes() * 3 / 4 / bytes / least * least;
     int64_t size = std::clamp(most, least, stepsOfBlock());
-    sumsBetweenBlocks = b.stackBuffer({numPanels(), 1, height, width});
-    Value own = b.stackBuffer({1, parts, height, (size / least | 1) * least}, element);
+    sumsBetweenBlocks = b.stackBuffer({numPanels(), height, width});
+    Value own = b.stackBuffer({1, size / least, parts, height, least}, element);
     inTask([&] {
       forStrips(strips, [&](Value strip, int64_t there) {
         forBlocks(size, [&](Value begin, Value end) {
-          Value zero = b.index(0);
-          packMatrixStrip(b, {x, strip, there, begin, end, own, zero});
-          b.forEach(zero, b.index(numPanels()), 1, [&](Value panel) {
-            emitTile({strip, panel, there, begin, end, {panel, zero}, own});
+          packMatrixStrip(b, {x, strip, there, begin, end, own, b.index(0)});
+          emitMatrixTiles(begin, end, own, b.index(numPanels()), [&](Value panel) {
+            return std::pair(Tile{strip, panel}, b.index(there));
           });
         });
       });
@@ -170,13 +169,23 @@ private:
   }
 
   void emitTask(Range strips, Range panels) {
-    sumsBetweenBlocks = b.stackBuffer({kPanelsOfTask, stripsOfPart(), height, width});
+    sumsBetweenBlocks = b.stackBuffer({kPanelsOfTask * stripsOfPart(), height, width});
+    Value count = b.sub(strips.second, strips.first);
+    Value tiles = b.mul(b.sub(panels.second, panels.first), count);
+    auto tileAt = [&](Value i) {
+      Value strip = b.add(strips.first, b.rem(i, count));
+      Value there = b.min(b.sub(b.index(rows), b.mul(strip, height)), b.index(height));
+      return std::pair(Tile{strip, b.add(panels.first, b.div(i, count))}, there);
+    };
     inTask([&] {
       forBlocks(stepsOfBlock(), [&](Value begin, Value end) {
+        if (isMatrices)
+          return emitMatrixTiles(begin, end, /*own=*/{}, tiles, tileAt);
         b.forEach(panels.first, panels.second, 1, [&](Value panel) {
           forStrips(strips, [&](Value strip, int64_t there) {
-            Values waits = {b.sub(panel, panels.first), b.sub(strip, strips.first)};
-            emitTile({strip, panel, there, begin, end, waits});
+            Value place =
+                b.add(b.mul(b.sub(panel, panels.first), count), b.sub(strip, strips.first));
+            emitTile({strip, panel}, there, {begin, end, place});
           });
         });
       });
@@ -281,67 +290,89 @@ private:
     });
   }
 
-  void emitTile(const Tile &tile) {
-    if (isMatrices)
-      return emitMatrixTile(tile);
-    Values sums = isWinograd ? winogradSums(tile) : plainSums(tile);
+  /// `there` rows of it are.
+  void emitTile(const Tile &tile, int64_t there, const Block &block) {
+    Values sums = isWinograd ? winogradSums(tile, there, block) : plainSums(tile, there, block);
     b.ifElse(
-        b.le(steps, tile.end), {},
+        b.le(steps, block.end), {},
         [&] {
-          forPanelKind(tile.panel, [&](int64_t there) { storeTile(tile, sums, there); });
+          forPanelKind(tile.panel, [&](int64_t columns) { storeTile(tile, sums, columns); });
           return Values();
         },
         [&] {
-          forVectors(tile, [&](int64_t i, ValueRange at) {
+          forVectors(there, block, [&](int64_t i, ValueRange at) {
             b.storeVector(sums[i], sumsBetweenBlocks, at);
           });
           return Values();
         });
   }
 
-  void emitMatrixTile(const Tile &tile) {
-    addMatrixProducts(b, {tile.own ? tile.own : strips, tile.own ? b.index(0) : tile.strip, panels,
-                          tile.panel, tile.own ? b.index(0) : tile.begin, tile.begin, tile.end,
-                          sumsBetweenBlocks, tile.waits});
-    b.ifThen(b.le(steps, tile.end), [&] {
-      forPanelKind(tile.panel, [&](int64_t there) {
-        Values ofLanes = b.unrolledLoop(
-            tile.there, Values(vectors, b.splat(0)), [&](Value row, Values &ofLanes) {
-              for (int64_t j = 0; j < vectors; ++j) {
-                Values at(tile.waits);
-                at.append({row, b.index(j * b.lanes())});
-                storeSums(tile, b.loadVector(sumsBetweenBlocks, at), row, j, there, ofLanes[j]);
-              }
-            });
-        storeSquares(tile, ofLanes);
+  /// Tiles 0 to `count` - 1, at least one, each with how many of its rows are; the words of `own`
+  /// begin at the block, if the task made them. The sums of a tile leave the registers at once, but
+  /// go to c, which waits for memory, while the next ones are multiplied.
+  void emitMatrixTiles(Value begin, Value end, Value own, Value count,
+                       function_ref<std::pair<Tile, Value>(Value i)> tileAt) {
+    Value zero = b.index(0), isLast = b.le(steps, end);
+    Value isOnly = b.both(isLast, b.eq(begin, zero)); // then a place is free before the next tile
+    auto placeOf = [&](Value i) { return b.select(isOnly, zero, i); };
+    Values none(vectors, b.splat(0));
+    b.forEach(zero, count, 1, [&](Value i) {
+      Value before = b.sub(b.max(i, b.index(1)), b.index(1));
+      auto [tile, there] = tileAt(i);
+      auto [earlier, rows] = tileAt(before);
+      rows = b.select(b.both(isLast, b.lt(zero, i)), rows, zero);
+      Values ofLanes =
+          addMatrixProducts(b,
+                            {own ? own : strips, own ? zero : tile.strip, panels, tile.panel,
+                             own ? zero : begin, begin, end, sumsBetweenBlocks, placeOf(i)},
+                            none, [&](Value turn, Value turns, ValueRange ofLanes) {
+                              Value from = b.div(b.mul(rows, turn), turns),
+                                    to = b.div(b.mul(rows, b.add(turn, 1)), turns);
+                              return storeRows(earlier, placeOf(before), from, to, ofLanes);
+                            });
+      b.ifThen(b.lt(zero, rows), [&] { storeSquares(earlier, ofLanes); });
+    });
+    b.ifThen(isLast, [&] {
+      Value last = b.sub(count, b.index(1));
+      auto [tile, there] = tileAt(last);
+      storeSquares(tile, storeRows(tile, placeOf(last), zero, there, none));
+    });
+  }
+  Values storeRows(const Tile &tile, Value place, Value from, Value to, ValueRange ofLanes) {
+    return byPanelKind(tile.panel, ofLanes.getTypes(), [&](int64_t columnsThere) {
+      return b.loop(from, to, 1, ofLanes, [&](Value row, ValueRange before) {
+        Values next(before);
+        for (int64_t j = 0; j < vectors; ++j) {
+          Value x = b.loadVector(sumsBetweenBlocks, {place, row, b.index(j * b.lanes())});
+          storeSums(tile, x, row, j, columnsThere, next[j]);
+        }
+        return next;
       });
     });
   }
 
   /// Calls `body` with the place of each of a tile's vectors between blocks.
-  void forVectors(const Tile &tile, function_ref<void(int64_t i, ValueRange at)> body) {
-    for (int64_t i = 0; i < tile.there * vectors; ++i) {
-      Values at(tile.waits);
-      at.append({b.index(i / vectors), b.index(i % vectors * b.lanes())});
-      body(i, at);
-    }
+  void forVectors(int64_t there, const Block &block,
+                  function_ref<void(int64_t i, ValueRange at)> body) {
+    for (int64_t i = 0; i < there * vectors; ++i)
+      body(i, {block.place, b.index(i / vectors), b.index(i % vectors * b.lanes())});
   }
 
   /// What `first` gives for vectors of the first block, else `later` of what waits.
-  Values byBlock(const Tile &tile, function_ref<Value(int64_t i)> first,
+  Values byBlock(int64_t there, const Block &block, function_ref<Value(int64_t i)> first,
                  function_ref<Value(int64_t i, Value before)> later) {
-    SmallVector<Type> types(tile.there * vectors, b.vectorType());
+    SmallVector<Type> types(there * vectors, b.vectorType());
     return b.ifElse(
-        b.eq(tile.begin, b.index(0)), types,
+        b.eq(block.begin, b.index(0)), types,
         [&] {
           Values sums;
-          for (int64_t i = 0; i < tile.there * vectors; ++i)
+          for (int64_t i = 0; i < there * vectors; ++i)
             sums.push_back(first(i));
           return sums;
         },
         [&] {
           Values sums;
-          forVectors(tile, [&](int64_t i, ValueRange at) {
+          forVectors(there, block, [&](int64_t i, ValueRange at) {
             sums.push_back(later(i, b.loadVector(sumsBetweenBlocks, at)));
           });
           return sums;
@@ -382,20 +413,21 @@ private:
               b.add(b.mul(tile.panel, numStrips()), tile.strip));
   }
 
-  Values plainSums(const Tile &tile) {
+  Values plainSums(const Tile &tile, int64_t there, const Block &block) {
     Values sums = byBlock(
-        tile, [&](int64_t) { return b.splat(0); }, [](int64_t, Value before) { return before; });
-    return addBlock(tile, std::move(sums));
+        there, block, [&](int64_t) { return b.splat(0); },
+        [](int64_t, Value before) { return before; });
+    return addBlock(tile, there, block, std::move(sums));
   }
 
-  Values addBlock(const Tile &tile, Values sums) {
+  Values addBlock(const Tile &tile, int64_t there, const Block &block, Values sums) {
     VectorType type = b.vectorType().clone(element);
-    return b.unrolledLoop(tile.begin, tile.end, std::move(sums), [&](Value step, Values &sums) {
+    return b.unrolledLoop(block.begin, block.end, std::move(sums), [&](Value step, Values &sums) {
       Values row;
       for (int64_t j = 0; j < vectors; ++j)
         row.push_back(vector::LoadOp::create(b, type, panels,
                                              ValueRange{tile.panel, step, b.index(j * b.lanes())}));
-      for (int64_t i = 0; i < tile.there; ++i) {
+      for (int64_t i = 0; i < there; ++i) {
         Value factor = b.load(strips, {tile.strip, step, b.index(i)});
         factor = vector::BroadcastOp::create(b, type, factor);
         for (int64_t j = 0; j < vectors; ++j) {
@@ -408,26 +440,26 @@ private:
   }
 
   /// A block's sum and its corrections; c is of numbers that are not scaled.
-  Values winogradSums(const Tile &tile) {
+  Values winogradSums(const Tile &tile, int64_t there, const Block &block) {
     auto ofRow = [&](Value row, int64_t i) {
       return b.broadcast(b.load(strips, {tile.strip, row, b.index(i)}));
     };
     auto ofPanel = [&](Value row, int64_t j) {
       return b.loadVector(panels, {tile.panel, row, b.index(j * b.lanes())});
     };
-    Value corrections = b.add(b.mul(b.div(tile.begin, winograd::kBlock), winograd::kRowsOfBlock),
+    Value corrections = b.add(b.mul(b.div(block.begin, winograd::kBlock), winograd::kRowsOfBlock),
                               winograd::kFirstBlock);
     Values sums;
-    for (int64_t i = 0; i < tile.there; ++i)
+    for (int64_t i = 0; i < there; ++i)
       for (int64_t j = 0; j < vectors; ++j)
         sums.push_back(b.addf(ofRow(corrections, i), ofPanel(corrections, j)));
-    Value steps = b.ceilDiv(b.sub(tile.end, tile.begin), winograd::kStep);
+    Value steps = b.ceilDiv(b.sub(block.end, block.begin), winograd::kStep);
     sums = b.loop(b.index(0), steps, 1, sums, [&](Value step, ValueRange args) {
       Value first = b.add(b.add(corrections, b.mul(step, winograd::kStep)), 1);
       Values next(args);
       winogradFormat().addStep(
           b,
-          {tile.there,
+          {there,
            vectors,
            b.vectorType(),
            [&](int64_t i, int64_t place) { return ofRow(b.add(first, place), i); },
@@ -440,7 +472,7 @@ private:
       return b.mulf(ofRow(b.index(0), i / vectors), ofPanel(b.index(0), i % vectors));
     };
     return byBlock(
-        tile, [&](int64_t i) { return b.mulf(sums[i], scale(i)); },
+        there, block, [&](int64_t i) { return b.mulf(sums[i], scale(i)); },
         [&](int64_t i, Value before) { return emitFma(b, sums[i], scale(i), before); });
   }
 

@@ -14,7 +14,7 @@ using namespace mlir::transformer;
 
 void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
   int64_t size = b.target.matrixRows(), height = 2 * size;
-  int64_t parts = cast<MemRefType>(strip.into.getType()).getDimSize(1);
+  int64_t parts = cast<MemRefType>(strip.into.getType()).getDimSize(2);
   Value tokens = b.dim(strip.x, 0), first = b.mul(strip.begin, 2), last = b.mul(strip.end, 2);
   Value whole = b.min(b.mul(b.div(tokens, 2 * size), 2 * size), last);
   /// A square of words, of tokens from `token` on.
@@ -34,12 +34,13 @@ void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
            llvm::zip_equal(squares, emitPairs(b, earlier, read(i + 1), parts)))
         square.push_back(words);
     }
-    Value word = b.div(b.sub(token, first), 2);
+    Value ofTokens = b.div(b.sub(token, first), 2 * size), zero = b.index(0);
     for (auto [part, square] : llvm::enumerate(squares)) {
       b.transposeSquare(square);
       for (auto [i, row] : llvm::enumerate(square))
-        vector::StoreOp::create(b, row, strip.into,
-                                ValueRange{strip.place, b.index(part), b.index(column + i), word});
+        vector::StoreOp::create(
+            b, row, strip.into,
+            ValueRange{strip.place, ofTokens, b.index(part), b.index(column + i), zero});
     }
   };
   auto packAll = [&](Value token, bool isWhole) {
@@ -50,15 +51,14 @@ void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
   b.ifThen(b.lt(whole, b.min(tokens, last)), [&] { packAll(whole, /*isWhole=*/false); });
 }
 
-void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
+Values transformer::addMatrixProducts(Emit &b, const MatrixTile &tile, ValueRange carried,
+                                      function_ref<Values(Value, Value, ValueRange)> beside) {
   int64_t size = b.target.matrixRows();
-  int64_t parts = cast<MemRefType>(tile.strips.getType()).getDimSize(1);
+  int64_t parts = cast<MemRefType>(tile.strips.getType()).getDimSize(2);
   auto forSums = [&](function_ref<void(int64_t sum, ValueRange at)> body) {
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t j = 0; j < 2; ++j) {
-        Values at(tile.place);
-        at.append({b.index(i * size), b.index(j * size)});
-        body(registerOfSums(i, j), at);
+        body(registerOfSums(i, j), {tile.place, b.index(i * size), b.index(j * size)});
       }
   };
   b.ifElse(
@@ -73,17 +73,26 @@ void transformer::addMatrixProducts(Emit &b, const MatrixTile &tile) {
             [&](int64_t sum, ValueRange at) { cpu::LoadMatrixOp::create(b, sum, tile.sums, at); });
         return Values();
       });
-  b.forEach(tile.begin, tile.end, size, [&](Value step) {
+  auto addStep = [&](Value step) {
     emitMatrixStep(
         b, parts, /*halves=*/2, tile.strips,
         [&](int64_t part, int64_t i) {
-          Value place = b.add(b.sub(step, tile.begin), tile.firstOfStrip);
-          return Values{tile.strip, b.index(part), b.index(i * size), place};
+          Value words = b.add(b.sub(step, tile.begin), tile.firstOfStrip);
+          return Values{tile.strip, b.div(words, size), b.index(part), b.index(i * size),
+                        b.index(0)};
         },
         tile.panels,
         [&](int64_t part, int64_t j) {
           return Values{tile.panel, b.index(part), step, b.index(j * size)};
         });
+  };
+  Value turns = b.max(b.div(b.sub(tile.end, tile.begin), size), b.index(1));
+  Values after = b.loop(b.index(0), turns, 1, carried, [&](Value turn, ValueRange before) {
+    Values next = beside(turn, turns, before);
+    Value step = b.add(tile.begin, b.mul(turn, size));
+    b.ifThen(b.lt(step, tile.end), [&] { addStep(step); });
+    return next;
   });
   forSums([&](int64_t sum, ValueRange at) { cpu::StoreMatrixOp::create(b, sum, tile.sums, at); });
+  return after;
 }

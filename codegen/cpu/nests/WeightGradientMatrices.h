@@ -6,9 +6,10 @@
 
 namespace mlir::transformer {
 
-/// Columns of a strip of x `[T, M]`, in parts (linear/Parts.h), as rows of words of two tokens:
-/// `into[place, part, i, u - begin]` are tokens 2 u and 2 u + 1 of its column i, of which `there`
-/// are inside of x, for `begin <= u < end`, whole registers; zeros behind the last token.
+/// Columns of a strip of x `[T, M]`, in parts (linear/Parts.h), as rows of words of two tokens, a
+/// register's n behind the other: `into[place, (u - begin) / n, part, i, u % n]` are tokens 2 u and
+/// 2 u + 1 of its column i, of which `there` are inside of x, for `begin <= u < end`, whole
+/// registers; zeros behind the last token.
 struct MatrixStrip {
   Value x, strip;
   int64_t there;
@@ -22,12 +23,14 @@ struct MatrixTile {
   Value strips, strip, panels, panel;
   Value firstOfStrip; // where `begin` is in the strip
   Value begin, end;   // whole registers
-  Value sums;         // [.., .., MR, NR]
-  Values place;       // of the tile's in `sums`
+  Value sums, place;  // the tile's in [.., MR, NR]
 };
 
-/// Adds the products to the sums, which begin as zeros where `begin` is 0.
-void addMatrixProducts(Emit &b, const MatrixTile &tile);
+/// Adds the products to the sums, which begin as zeros where `begin` is 0. In each turn of its loop
+/// over registers, of which there is one even where there are no words, `beside` is called: with
+/// how many turns were before and how many there are, and with what it carries. Returns that.
+Values addMatrixProducts(Emit &b, const MatrixTile &tile, ValueRange carried,
+                         function_ref<Values(Value turn, Value turns, ValueRange)> beside);
 
 } // namespace mlir::transformer
 

@@ -31,7 +31,7 @@ def gradient_text(name, m, n, height, width, element, kind="", what="", parts=1)
     a, b, c = (f"memref<?x{m}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{n}xf32, strided<[?, 1], offset: ?>>", memref(m, n))
     strips, panels = (f"memref<{-(-size // part)}x?x{part}x{element}>" for size, part in ((m, height), (n, width)))
     if kind == "matrices":
-        strips, panels = f"memref<{-(-m // height)}x{parts}x{height}x?xi32>", f"memref<{-(-n // width)}x{parts}x?x{width}xi32>"
+        strips, panels = f"memref<{-(-m // height)}x?x{parts}x{height}x16xi32>", f"memref<{-(-n // width)}x{parts}x?x{width}xi32>"
     buffers = {"%c": c, "%s": strips, "%p": panels} | ({"%t": "memref<?xf32>"} if kind == "winograd" else {})
     buffers |= {"%q": "memref<f32>", "%r": memref(-(-n // width) * -(-m // height))} if squares else {}
     types, names = ", ".join(buffers.values()), ", ".join(buffers)
@@ -61,7 +61,7 @@ def check_gradients_on(target, label, tile, steps_of, element="f32", rounded=lam
             scratch = [np.full((-(-size // part), steps_of(tokens), part), 77, np.float32 if element == "f32" else np.int32)
                        for size, part in ((m, height), (n, width))]
             if kind == "matrices":
-                scratch = [np.full((-(-m // height), parts, height, steps_of(tokens) + 16), 77, np.int32),
+                scratch = [np.full((-(-m // height), steps_of(tokens) // 16, parts, height, 16), 77, np.int32),
                            np.full((-(-n // width), parts, steps_of(tokens), width), 77, np.int32)]
             if kind == "winograd":
                 scratch.append(garbage(tokens))
@@ -164,7 +164,7 @@ def check_rows():
     cases = [(k, *held) for k in (1, 2, 31, 32, 33, 100, 768) for held in layouts_of(k)]
     text = ""
     for k, _, steps, parts in cases:
-        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<{'' if parts is None else f'{parts}x'}?x{steps}xi32>"
+        x, y = f"memref<?x{k}xf32, strided<[?, 1], offset: ?>>", f"memref<?x{steps if parts is None else f'{steps // 16}x{parts}x16x16'}xi32>"
         text += f"""
 func.func @rows{k}_{parts}(%x: {x}, %y: {y}) {{
   transformer_cpu.bfloat16_rows ins(%x) outs(%y) : ({x}, {y}) -> ()
@@ -174,8 +174,11 @@ func.func @rows{k}_{parts}(%x: {x}, %y: {y}) {{
     for k, what, steps, parts in cases:
         for count in (0, 1, 37):
             x = rows_of_sizes(count, k + 9)[:, 3 : 3 + k]
-            y = np.full((count + 3, steps) if parts is None else (parts, count + 3, steps), 77, np.uint32)  # for more rows than there are
+            rows = count + 3 if parts is None else -(-count // 16) * 16 + 16  # more than there are
+            y = np.full((rows, steps) if parts is None else (rows // 16, steps // 16, parts, 16, 16), 77, np.uint32)
             nests.call(library[f"rows{k}_{parts}"], x, y)
+            if parts is not None:  # of registers
+                y = y.transpose(2, 0, 3, 1, 4).reshape(parts, rows, steps)
             same = np.array_equal(y[..., :count, :], words(np.ascontiguousarray(x), 1, steps, parts)) and bool((y[..., count:, :] == 77).all())
             check(f"bfloat16_rows {what} {k}, rows {count}", same)
 
