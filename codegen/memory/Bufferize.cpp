@@ -12,6 +12,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_BUFFERIZEMODULE
@@ -133,6 +136,39 @@ SmallVector<func::FuncOp> protectInputs(ModuleOp module) {
   return functions.takeVector();
 }
 
+/// The constants that bufferisation has made, in the order in which the module reads them, numbered
+/// in it: upstream goes through functions in an order of addresses, which differs from run to run.
+void orderConstants(ModuleOp module, const DenseSet<Operation *> &before) {
+  SymbolTable symbols(module);
+  llvm::SetVector<memref::GlobalOp> found;
+  module.walk([&](memref::GetGlobalOp op) {
+    auto global = symbols.lookup<memref::GlobalOp>(op.getName());
+    if (global && !before.contains(global))
+      found.insert(global);
+  });
+  SmallVector<memref::GlobalOp> made = llvm::to_vector(found);
+  auto rename = [&](memref::GlobalOp global, const Twine &name) {
+    auto attr = StringAttr::get(module.getContext(), name);
+    if (failed(SymbolTable::replaceAllSymbolUses(global, attr, module)))
+      llvm_unreachable("uses of a constant are symbols");
+    global.setSymNameAttr(attr);
+  };
+  SmallVector<std::string> bases;
+  for (auto [i, global] : llvm::enumerate(made)) {
+    StringRef name = global.getSymName(), number = name.rsplit('_').second;
+    bool isNumbered = !number.empty() && llvm::all_of(number, llvm::isDigit);
+    bases.push_back((isNumbered ? name.rsplit('_').first : name).str());
+    rename(global, "__ordered_" + Twine(i)); // which no constant is called
+  }
+  llvm::StringMap<unsigned> counts;
+  for (auto [global, base] : llvm::zip_equal(made, bases)) {
+    unsigned count = counts[base]++;
+    rename(global, count ? base + "_" + Twine(count - 1) : Twine(base));
+  }
+  for (memref::GlobalOp global : llvm::reverse(made))
+    global->moveBefore(&module.getBody()->front());
+}
+
 struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<BufferizeModulePass> {
   using Base::Base;
   void runOnOperation() override {
@@ -143,10 +179,13 @@ struct BufferizeModulePass : mlir::transformer::impl::BufferizeModuleBase<Buffer
     options.setFunctionBoundaryTypeConversion(bufferization::LayoutMapOption::IdentityLayoutMap);
     options.bufferAlignment = 64;
     bufferization::BufferizationState state;
+    auto globals = module.getOps<memref::GlobalOp>();
+    DenseSet<Operation *> before(globals.begin(), globals.end());
     SmallVector<func::FuncOp> entered = protectInputs(module);
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)) ||
         failed(dropResults(module)))
       return signalPassFailure();
+    orderConstants(module, before);
     for (func::FuncOp function : entered)
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         function.removeArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName);
