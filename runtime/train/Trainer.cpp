@@ -3,6 +3,7 @@
 
 #include "runtime/base/AtomicFile.h"
 #include "runtime/base/Error.h"
+#include "runtime/execute/PageWork.h"
 #include "runtime/execute/ThreadPool.h"
 #include "runtime/files/Adapter.h"
 #include "runtime/train/StepParts.h"
@@ -149,16 +150,6 @@ bool hasInOutWeights(const Description &description) {
 
 } // namespace
 
-/// The first step reads zeros before it writes there, at which the kernel would map each page twice
-/// and interrupt the other threads.
-static void touchPages(Tensor &zeros) {
-  int64_t pages = zeros.bytes() / static_cast<int64_t>(hugePage) + 1;
-  parallelFor(pages, [&](int64_t page) {
-    auto at = std::min(page * static_cast<int64_t>(hugePage), zeros.bytes() - 1);
-    *static_cast<volatile char *>(zeros.data<char>() + at) = 0;
-  });
-}
-
 Trainer::Trainer(Program &program, std::string folder)
     : program(program), entry(trainingEntry(program.module())), definition(std::move(folder)),
       state(program.module().description()) {
@@ -168,11 +159,13 @@ Trainer::Trainer(Program &program, std::string folder)
   std::map<std::string, size_t> parameters;
   for (size_t i = 0; i < description.parameters.size(); ++i)
     parameters[description.parameters[i].name] = i;
+  PageWork zeros; // the first step would read them before it writes there: two faults a page
   for (size_t i = 0; i < description.states.size(); ++i)
     if (auto found = parameters.find(description.states[i].name); found != parameters.end())
       program.copyParameter(found->second, state.tensor(i));
     else if (!program.gpu())
-      touchPages(state.tensor(i));
+      zeros.touch({state.tensor(i).data<char>(), static_cast<size_t>(state.bytes(i))});
+  zeros.run();
 }
 
 void Trainer::resume(const std::string &folder) {

@@ -24,7 +24,7 @@ FailureOr<Value> transformer::multiplyMatrices(RewriterBase &rewriter,
   rewriter.setInsertionPoint(contraction);
   ImplicitLocOpBuilder b(contraction.getLoc(), rewriter);
   Value x = rowsOf(contraction), panel = panelsOf(contraction), first = index(b, b.getIndexAttr(0));
-  Value rows = index(b, tensor::getMixedSize(b, b.getLoc(), x, 1));
+  OpFoldResult rows = tensor::getMixedSize(b, b.getLoc(), x, 1);
   while (auto slice = x.getDefiningOp<tensor::ExtractSliceOp>()) {
     first = arith::AddIOp::create(b, first, index(b, slice.getMixedOffsets()[1]));
     x = slice.getSource();
@@ -35,12 +35,11 @@ FailureOr<Value> transformer::multiplyMatrices(RewriterBase &rewriter,
   int64_t columns = cast<RankedTensorType>(panel.getType()).getDimSize(3);
   Value all = tensor::EmptyOp::create(b, ArrayRef<int64_t>{columns, 1, columns}, b.getF32Type());
   all = cpu::MultiplyMatricesOp::create(b, TypeRange{all.getType()}, registers.getSource(), first,
-                                        rows, panel, ValueRange{all})
+                                        index(b, rows), panel, ValueRange{all})
             .getResult(0);
   auto type = cast<RankedTensorType>(contraction->getResult(0).getType());
   SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), strides(3, b.getIndexAttr(1)),
-      sizes = {tensor::getMixedSize(b, b.getLoc(), rowsOf(contraction), 1), b.getIndexAttr(1),
-               b.getIndexAttr(columns)};
+      sizes = {rows, b.getIndexAttr(1), b.getIndexAttr(columns)};
   return tensor::ExtractSliceOp::create(b, type, all, offsets, sizes, strides).getResult();
 }
 
@@ -75,7 +74,7 @@ public:
   }
 
   void emit() {
-    forSums([&](int64_t sum, ValueRange) { cpu::ZeroMatrixOp::create(b, sum); });
+    forSums([&](int64_t sum, int64_t, int64_t) { cpu::ZeroMatrixOp::create(b, sum); });
     if (before)
       before->findTile(b);
     Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows, constant(size));
@@ -99,17 +98,13 @@ public:
       };
       scf::IfOp::create(b, isTall, halves(2), halves(1));
     }
-    forSums([&](int64_t sum, ValueRange at) { cpu::StoreMatrixOp::create(b, sum, sums, at); });
+    forSums([&](int64_t sum, int64_t i, int64_t j) {
+      cpu::StoreMatrixOp::create(b, sum, sums, ValueRange{constant(i * size), constant(j * size)});
+    });
   }
 
 private:
   Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
-
-  void forSums(function_ref<void(int64_t sum, ValueRange at)> body) {
-    for (int64_t i = 0; i < 2; ++i)
-      for (int64_t j = 0; j < 2; ++j)
-        body(registerOfSums(i, j), {constant(i * size), constant(j * size)});
-  }
 
   void emitStep(int64_t halves, Value step) {
     using Place = SmallVector<Value>;

@@ -18,6 +18,11 @@ using MatrixPlace = llvm::function_ref<SmallVector<Value>(int64_t part, int64_t 
 
 /// The register of the sums of half `i` of the rows and half `j` of the columns.
 inline int64_t registerOfSums(int64_t i, int64_t j) { return 2 * i + j; }
+inline void forSums(llvm::function_ref<void(int64_t sum, int64_t i, int64_t j)> body) {
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 2; ++j)
+      body(registerOfSums(i, j), i, j);
+}
 
 /// Adds to the sums of `halves` of the rows, in registers, what a register's words of x and of the
 /// panel multiply to. A part is loaded where the product before had another.

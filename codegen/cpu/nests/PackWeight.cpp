@@ -209,23 +209,19 @@ void PackNest::emitPanelOfPairs(Value panel, int64_t rows) {
       for (int64_t i = 0; i < rows; ++i)
         fetch(b().add(firstRow, i), b().add(first, distance(rows * sizeof(float))), count);
     for (int64_t column = 0; column < weight.columns; column += lanes) {
-      SmallVector<Values> squares(parts);
+      Values square;
       for (int64_t i = column; i < column + lanes; ++i) {
-        Values pairs(parts, zero);
-        if (i < rows)
-          pairs = emitNeighbourPairs(
-              b(), loadColumns(b(), wide, weight.weight, b().add(firstRow, i), first, count),
-              parts);
-        for (auto [square, words] : llvm::zip_equal(squares, pairs))
-          square.push_back(words);
+        auto pairs = [&] {
+          Value row = loadColumns(b(), wide, weight.weight, b().add(firstRow, i), first, count);
+          return emitNeighbourPairs(b(), row, parts::kRounded)[0];
+        };
+        square.push_back(i < rows ? pairs() : zero);
       }
-      for (auto [part, square] : llvm::enumerate(squares)) {
-        b().transposeSquare(square);
-        Value word = b().add(b().div(first, 2), part * wordsOfPart());
-        for (int64_t i = 0; i < int64_t(llvm::divideCeil(count, 2)); ++i)
-          b().storeVector(square[i], panels, {to, b().add(word, i), b().index(column)},
-                          std::min(lanes, weight.columns - column));
-      }
+      b().transposeSquare(square);
+      Value word = b().div(first, 2);
+      for (int64_t i = 0; i < int64_t(llvm::divideCeil(count, 2)); ++i)
+        b().storeVector(square[i], panels, {to, b().add(word, i), b().index(column)},
+                        std::min(lanes, weight.columns - column));
     }
   };
   int64_t whole = k / size * size;

@@ -326,9 +326,10 @@ private:
                             {own ? own : strips, own ? zero : tile.strip, panels, tile.panel,
                              own ? zero : begin, begin, end, sumsBetweenBlocks, placeOf(i)},
                             none, [&](Value turn, Value turns, ValueRange ofLanes) {
-                              Value from = b.div(b.mul(rows, turn), turns),
-                                    to = b.div(b.mul(rows, b.add(turn, 1)), turns);
-                              return storeRows(earlier, placeOf(before), from, to, ofLanes);
+                              Value share = b.ceilDiv(rows, turns),
+                                    from = b.min(b.mul(turn, share), rows);
+                              return storeRows(earlier, placeOf(before), from,
+                                               b.min(b.add(from, share), rows), ofLanes);
                             });
       b.ifThen(b.lt(zero, rows), [&] { storeSquares(earlier, ofLanes); });
     });

@@ -55,22 +55,19 @@ Values transformer::addMatrixProducts(Emit &b, const MatrixTile &tile, ValueRang
                                       function_ref<Values(Value, Value, ValueRange)> beside) {
   int64_t size = b.target.matrixRows();
   int64_t parts = cast<MemRefType>(tile.strips.getType()).getDimSize(2);
-  auto forSums = [&](function_ref<void(int64_t sum, ValueRange at)> body) {
-    for (int64_t i = 0; i < 2; ++i)
-      for (int64_t j = 0; j < 2; ++j) {
-        body(registerOfSums(i, j), {tile.place, b.index(i * size), b.index(j * size)});
-      }
+  auto placeOf = [&](int64_t i, int64_t j) {
+    return Values{tile.place, b.index(i * size), b.index(j * size)};
   };
   b.ifElse(
       b.eq(tile.begin, b.index(0)), {},
       [&] {
-        for (int64_t sum = 0; sum < 4; ++sum)
-          cpu::ZeroMatrixOp::create(b, sum);
+        forSums([&](int64_t sum, int64_t, int64_t) { cpu::ZeroMatrixOp::create(b, sum); });
         return Values();
       },
       [&] {
-        forSums(
-            [&](int64_t sum, ValueRange at) { cpu::LoadMatrixOp::create(b, sum, tile.sums, at); });
+        forSums([&](int64_t sum, int64_t i, int64_t j) {
+          cpu::LoadMatrixOp::create(b, sum, tile.sums, placeOf(i, j));
+        });
         return Values();
       });
   auto addStep = [&](Value step) {
@@ -93,6 +90,8 @@ Values transformer::addMatrixProducts(Emit &b, const MatrixTile &tile, ValueRang
     b.ifThen(b.lt(step, tile.end), [&] { addStep(step); });
     return next;
   });
-  forSums([&](int64_t sum, ValueRange at) { cpu::StoreMatrixOp::create(b, sum, tile.sums, at); });
+  forSums([&](int64_t sum, int64_t i, int64_t j) {
+    cpu::StoreMatrixOp::create(b, sum, tile.sums, placeOf(i, j));
+  });
   return after;
 }
