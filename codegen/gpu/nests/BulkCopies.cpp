@@ -45,7 +45,7 @@ void Mbarriers::arrive(Value number) const {
 void Mbarriers::arriveIn(int64_t rank, Value number) const {
   Value there = NVVM::MapaOp::create(b, pointerTo(b, NVVM::NVVMMemorySpace::SharedCluster),
                                      (*this)[number], word(b, rank));
-  NVVM::MBarrierArriveOp::create(b, TypeRange(), there, Value(), NVVM::MemScopeKind::CLUSTER,
+  NVVM::MBarrierArriveOp::create(b, TypeRange(), there, Value(), NVVM::MemScopeKind::CTA,
                                  /*relaxed=*/false);
 }
 
@@ -54,13 +54,13 @@ void Mbarriers::arriveWithBytes(Value number, int64_t bytes) const {
                                          NVVM::MemScopeKind::CTA, /*relaxed=*/false, Value());
 }
 
-void Mbarriers::wait(Value number, Value parity, bool isOfCluster) const {
-  auto scope = isOfCluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA;
+void Mbarriers::wait(Value number, Value parity) const {
   Value barrier = (*this)[number], asked = word(b, parity);
   // The instruction waits for a while only.
   auto test = [&](OpBuilder &builder, Location loc, ValueRange) {
-    Value isOver = NVVM::MBarrierTryWaitOp::create(builder, loc, builder.getI1Type(), barrier,
-                                                   asked, Value(), scope, /*relaxed=*/false);
+    Value isOver =
+        NVVM::MBarrierTryWaitOp::create(builder, loc, builder.getI1Type(), barrier, asked, Value(),
+                                        NVVM::MemScopeKind::CTA, /*relaxed=*/false);
     Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
     Value goesOn = arith::XOrIOp::create(builder, loc, isOver, yes);
     scf::ConditionOp::create(builder, loc, goesOn, ValueRange());

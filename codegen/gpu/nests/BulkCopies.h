@@ -20,12 +20,12 @@ public:
   void arrive(Value number) const;
   /// Likewise, and the phase waits for as many bytes of copies.
   void arriveWithBytes(Value number, int64_t bytes) const;
-  /// At that barrier of the cluster's block `rank`.
+  /// At that barrier of the cluster's block `rank`, of whose memory nothing was written: a release
+  /// to all of the cluster would wait for all that the thread has written anywhere.
   void arriveIn(int64_t rank, Value number) const;
   /// Until the end of a phase, an even one if `parity` is 0 and an odd one if it is 1: the current
-  /// one, or the one before. The one before the first is odd. `isOfCluster`: threads of other
-  /// blocks arrive, too.
-  void wait(Value number, Value parity, bool isOfCluster = false) const;
+  /// one, or the one before. The one before the first is odd.
+  void wait(Value number, Value parity) const;
   /// As an address.
   Value operator[](Value number) const;
 

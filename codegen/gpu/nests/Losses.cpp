@@ -1,8 +1,8 @@
 //===- Losses.cpp - labels, cross-entropy and its backward ----------------===//
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/RowThreads.h"
 #include "codegen/gpu/nests/Sums.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -39,42 +39,41 @@ template <typename OpTy> Value numberOfLabels(Loops &b, OpTy op) {
 Value atLeastOne(Loops &b, Value buffer) { return b.maxf(b.load(buffer, b.index(0)), b.real(1)); }
 
 /// The largest score of a row, and the sum of e^(score - it).
-std::pair<Value, Value> softmaxOf(Loops &b, Value logits, Value row) {
+std::pair<Value, Value> softmaxOf(Loops &b, Value logits, Value row, RowThreads &threads) {
   int64_t classes = rowWidth(logits);
-  Value lowest = b.scalar(-std::numeric_limits<float>::infinity());
-  Value most = b.loop(b.index(0), b.index(classes), lowest, [&](Value column, ValueRange before) {
-    return Values{b.maxf(before[0], b.load(logits, {row, column}))};
-  })[0];
-  Value sum = b.sum(classes, [&](Value column) -> Value {
-    return math::ExpOp::create(b, b.subf(b.load(logits, {row, column}), most));
+  auto score = [&](Value column) { return b.load(logits, {row, column}); };
+  Value most = threads.max(classes, score);
+  Value sum = threads.sum(classes, [&](Value column) -> Value {
+    return math::ExpOp::create(b, b.subf(score(column), most));
   });
   return {most, sum};
 }
 
 } // namespace
 
-/// A thread a row, then the mean of all.
+/// Of each row, then the mean of all.
 void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
   Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
-  Value rows = b.dim(logits, 0);
-  b.threads(rows, [&](ValueRange at) {
+  Value count = b.dim(logits, 0);
+  rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
     Value row = at[0];
-    b.store(b.scalar(0), losses, row);
+    threads.once([&] { b.store(b.scalar(0), losses, row); });
     b.ifThen(counts(b, op, row), [&] {
-      auto [most, sum] = softmaxOf(b, logits, row);
+      auto [most, sum] = softmaxOf(b, logits, row, threads);
       Value logSum = b.addf(most, math::LogOp::create(b, sum));
       Value of = b.subf(logSum, b.load(logits, {row, b.loadIndex(op.getLabels(), row)}));
       if (smoothing > 0) {
-        Value all = b.sum(classes, [&](Value column) { return b.load(logits, {row, column}); });
+        Value all =
+            threads.sum(classes, [&](Value column) { return b.load(logits, {row, column}); });
         Value mean = b.subf(logSum, b.divf(all, b.scalar(double(classes))));
         of = b.addf(b.mulf(b.scalar(1 - smoothing), of), b.mulf(b.scalar(smoothing), mean));
       }
-      b.store(of, losses, row);
+      threads.once([&] { b.store(of, losses, row); });
     });
   });
-  Value sum = sumOfAll(b, rows, [&](Value row) { return b.widen(b.load(losses, row)); });
+  Value sum = sumOfAll(b, count, [&](Value row) { return b.widen(b.load(losses, row)); });
   Value number = numberOfLabels(b, op);
   b.once([&] {
     Value mean = b.divf(b.load(sum, b.index(0)), atLeastOne(b, number));
@@ -84,7 +83,7 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
 
 /// What a row's numbers share, then a thread a number.
 void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyGradientOp op) {
-  Value logits = op.getLogits(), result = op.getOuts()[0], rows = b.dim(logits, 0);
+  Value logits = op.getLogits(), result = op.getOuts()[0], count = b.dim(logits, 0);
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
   Value number = numberOfLabels(b, op);
@@ -93,13 +92,15 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyGradientOp op) 
     Value dloss = b.widen(b.load(op.getDloss(), {}));
     b.store(b.narrow(b.divf(dloss, atLeastOne(b, number))), shares, b.index(0));
   });
-  Value softmax = b.buffer({ShapedType::kDynamic, 2}, b.getF32Type(), rows);
-  b.threads(rows, [&](ValueRange at) {
-    auto [most, sum] = softmaxOf(b, logits, at[0]);
-    b.store(most, softmax, {at[0], b.index(0)});
-    b.store(b.divf(b.load(shares, b.index(0)), sum), softmax, {at[0], b.index(1)});
+  Value softmax = b.buffer({ShapedType::kDynamic, 2}, b.getF32Type(), count);
+  rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
+    auto [most, sum] = softmaxOf(b, logits, at[0], threads);
+    threads.once([&, most = most, sum = sum] {
+      b.store(most, softmax, {at[0], b.index(0)});
+      b.store(b.divf(b.load(shares, b.index(0)), sum), softmax, {at[0], b.index(1)});
+    });
   });
-  b.threads({rows, b.index(classes)}, [&](ValueRange at) {
+  b.threads({count, b.index(classes)}, [&](ValueRange at) {
     Value share = b.load(shares, b.index(0));
     Value most = b.load(softmax, {at[0], b.index(0)}),
           factor = b.load(softmax, {at[0], b.index(1)});

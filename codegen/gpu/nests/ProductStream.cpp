@@ -116,7 +116,7 @@ private:
       auto [firstRow, firstColumn] = placeOf(turn);
       b.forEach(b.index(0), steps, [&, row = firstRow, column = firstColumn](Value step) {
         auto [stage, before] = stageOf(turn, step);
-        barriers.wait(empty(stage), b.rem(b.add(before, 1), 2), /*isOfCluster=*/true);
+        barriers.wait(empty(stage), b.rem(b.add(before, 1), 2));
         barriers.arriveWithBytes(full(stage), left.bytesOfStage() + right.bytesOfStage());
         Value barrier = barriers[full(stage)], at = b.mul(step, tile.depth);
         b.ifElse(

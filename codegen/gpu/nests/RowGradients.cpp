@@ -1,5 +1,6 @@
 //===- RowGradients.cpp - backward of norms, embeddings, windows, tokens --===//
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/RowThreads.h"
 #include "codegen/gpu/nests/Sums.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -9,7 +10,7 @@ using namespace mlir::transformer::simt;
 
 namespace {
 
-/// Rows first, a thread a part of one, then columns over all of them.
+/// Rows first, the parts of each, then columns over all of them.
 class NormGradient {
 public:
   NormGradient(Loops &b, kernel::NormGradientOp op)
@@ -17,11 +18,12 @@ public:
         part(rowWidth(op.getGamma())), parts(rowWidth(x) / part) {}
 
   void emit() {
-    Value rows = b.dim(x, 0);
-    b.threads({rows, b.index(parts)}, [&](ValueRange at) { emitPart(at[0], at[1]); });
+    Value tokens = b.dim(x, 0);
+    rows(b, {tokens, b.index(parts)}, part,
+         [&](ValueRange at, RowThreads &threads) { emitPart(at[0], at[1], threads); });
     int64_t count = op.getRms() ? 1 : 2; // dgamma, dbeta
     sumOverRows(
-        b, b.mul(rows, parts), part, count,
+        b, b.mul(tokens, parts), part, count,
         [&](Value i, Value column) {
           Value row = b.div(i, parts), index = b.rem(i, parts);
           Values place = {row, b.add(b.mul(index, part), column)};
@@ -41,14 +43,14 @@ public:
 
 private:
   /// dx of a part's columns, and what normalises x to the scratch.
-  void emitPart(Value row, Value index) {
+  void emitPart(Value row, Value index, RowThreads &threads) {
     Value first = b.mul(index, part), count = b.scalar(double(part)), none = b.scalar(0);
     auto load = [&](Value buffer, Value i) { return b.load(buffer, {row, b.add(first, i)}); };
     bool rms = op.getRms();
     NormAttr norm = op.getNorm();
-    Value mean = rms ? none : b.divf(b.sum(part, [&](Value i) { return load(x, i); }), count);
+    Value mean = rms ? none : b.divf(threads.sum(part, [&](Value i) { return load(x, i); }), count);
     auto centred = [&](Value i) { return b.subf(load(x, i), mean); };
-    Value squares = b.sum(part, [&](Value i) {
+    Value squares = threads.sum(part, [&](Value i) {
       Value d = centred(i);
       return b.mulf(d, d);
     });
@@ -59,19 +61,21 @@ private:
     Value deviation =
         norm.getEpsOutside() ? b.addf(root(variance), eps) : root(b.addf(variance, eps));
     Value inverse = b.divf(one, deviation);
-    b.store(mean, scratch, {row, b.mul(index, 2)});
-    b.store(inverse, scratch, {row, b.add(b.mul(index, 2), 1)});
+    threads.once([&] {
+      b.store(mean, scratch, {row, b.mul(index, 2)});
+      b.store(inverse, scratch, {row, b.add(b.mul(index, 2), 1)});
+    });
     auto weighted = [&](Value i) { return b.mulf(load(dy, i), b.load(op.getGamma(), i)); };
     auto normalized = [&](Value i) { return b.mulf(centred(i), inverse); };
-    Value meanG = rms ? none : b.divf(b.sum(part, weighted), count);
-    Value products = b.sum(part, [&](Value i) { return b.mulf(weighted(i), normalized(i)); });
+    Value meanG = rms ? none : b.divf(threads.sum(part, weighted), count);
+    Value products = threads.sum(part, [&](Value i) { return b.mulf(weighted(i), normalized(i)); });
     Value share = b.divf(products, freedom);
     if (norm.getEpsOutside()) { // d is not the deviation itself
       Value rest = b.subf(one, b.mulf(eps, inverse));
       Value differs = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, rest, none);
       share = b.select(differs, b.divf(share, rest), none); // of equal numbers nothing is shared
     }
-    b.forEach(b.index(0), b.index(part), [&](Value i) {
+    threads.forEach(part, [&](Value i) {
       Value d = b.subf(b.subf(weighted(i), meanG), b.mulf(normalized(i), share));
       b.store(b.mulf(d, inverse), op.getOuts()[0], {row, b.add(first, i)});
     });

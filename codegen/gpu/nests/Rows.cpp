@@ -1,5 +1,6 @@
-//===- Rows.cpp - embeddings and norms, a thread a row --------------------===//
+//===- Rows.cpp - embeddings and norms ------------------------------------===//
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/RowThreads.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -11,6 +12,7 @@ namespace {
 /// One row: what is read of it, and where its norm goes.
 struct RowNorm {
   Loops &b;
+  RowThreads &row;
   NormAttr norm;
   bool rms;
   Value gamma, beta; // beta may be null
@@ -18,8 +20,8 @@ struct RowNorm {
 
   void emit(function_ref<Value(Value i)> x, function_ref<void(Value y, Value i)> put) {
     Value count = b.scalar(double(width));
-    Value mean = rms ? b.scalar(0) : b.divf(b.sum(width, x), count);
-    Value squares = b.sum(width, [&](Value i) {
+    Value mean = rms ? b.scalar(0) : b.divf(row.sum(width, x), count);
+    Value squares = row.sum(width, [&](Value i) {
       Value difference = b.subf(x(i), mean);
       return b.mulf(difference, difference);
     });
@@ -29,7 +31,7 @@ struct RowNorm {
     auto root = [&](Value v) -> Value { return math::SqrtOp::create(b, v); };
     Value deviation =
         norm.getEpsOutside() ? b.addf(root(variance), eps) : root(b.addf(variance, eps));
-    b.forEach(b.index(0), b.index(width), [&](Value i) {
+    row.forEach(width, [&](Value i) {
       Value y = b.mulf(b.divf(b.subf(x(i), mean), deviation), b.load(gamma, i));
       put(beta ? b.addf(y, b.load(beta, i)) : y, i);
     });
@@ -42,32 +44,33 @@ void transformer::simt::emitKernel(Loops &b, kernel::LayerNormOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   Value sums = op.getOuts().size() == 2 ? op.getOuts()[1] : Value();
   int64_t width = rowWidth(op.getGamma());
-  b.threads({b.dim(x, 0), b.index(rowWidth(x) / width)}, [&](ValueRange part) {
-    Value first = b.mul(part[1], width);
-    auto at = [&](Value i) { return Values{part[0], b.add(first, i)}; };
-    auto input = [&](Value i) {
-      Value v = b.load(x, at(i));
-      for (Value residual : op.getResidual())
-        v = b.addf(v, b.load(residual, at(i)));
-      return v;
-    };
-    if (sums) // may be x's own memory
-      b.forEach(b.index(0), b.index(width), [&](Value i) { b.store(input(i), sums, at(i)); });
-    RowNorm{b, op.getNorm(), op.getRms(), op.getGamma(), op.getBeta(), width}.emit(
-        [&](Value i) { return sums ? b.load(sums, at(i)) : input(i); },
-        [&](Value y, Value i) { b.store(y, result, at(i)); });
-  });
+  rows(b, {b.dim(x, 0), b.index(rowWidth(x) / width)}, width,
+       [&](ValueRange part, RowThreads &row) {
+         Value first = b.mul(part[1], width);
+         auto at = [&](Value i) { return Values{part[0], b.add(first, i)}; };
+         auto input = [&](Value i) {
+           Value v = b.load(x, at(i));
+           for (Value residual : op.getResidual())
+             v = b.addf(v, b.load(residual, at(i)));
+           return v;
+         };
+         if (sums) // may be x's own memory
+           row.forEach(width, [&](Value i) { b.store(input(i), sums, at(i)); });
+         RowNorm{b, row, op.getNorm(), op.getRms(), op.getGamma(), op.getBeta(), width}.emit(
+             [&](Value i) { return sums ? b.load(sums, at(i)) : input(i); },
+             [&](Value y, Value i) { b.store(y, result, at(i)); });
+       });
 }
 
 void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingOp op) {
   Value result = op.getOuts()[0];
   int64_t width = rowWidth(result);
-  b.threads(b.dim(op.getIds()[0], 0), [&](ValueRange row) {
+  rows(b, b.dim(op.getIds()[0], 0), width, [&](ValueRange token, RowThreads &row) {
     Values ids;
     for (Value of : op.getIds())
-      ids.push_back(b.loadIndex(of, row[0]));
-    auto at = [&](Value i) { return Values{row[0], i}; };
-    b.forEach(b.index(0), b.index(width), [&](Value i) {
+      ids.push_back(b.loadIndex(of, token[0]));
+    auto at = [&](Value i) { return Values{token[0], i}; };
+    row.forEach(width, [&](Value i) {
       Value sum;
       for (auto [id, table, scale] : llvm::zip_equal(ids, op.getTables(), op.getScales())) {
         Value v = b.load(table, {id, i});
@@ -78,7 +81,7 @@ void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingOp op) {
       b.store(sum, result, at(i));
     });
     if (!op.getNorm().empty())
-      RowNorm{b, *op.getFormula(), false, op.getNorm()[0], op.getNorm()[1], width}.emit(
+      RowNorm{b, row, *op.getFormula(), false, op.getNorm()[0], op.getNorm()[1], width}.emit(
           [&](Value i) { return b.load(result, at(i)); },
           [&](Value y, Value i) { b.store(y, result, at(i)); });
   });

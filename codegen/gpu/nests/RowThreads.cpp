@@ -1,0 +1,109 @@
+//===- RowThreads.cpp - threads that share a row --------------------------===//
+#include "codegen/gpu/nests/RowThreads.h"
+#include "codegen/gpu/nests/Blocks.h"
+#include "codegen/gpu/nests/TensorCores.h"
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::transformer::simt;
+
+namespace {
+
+constexpr int64_t mostThreads = 512;
+constexpr int64_t numbersOfThread = 8; // at least, where there are several warps
+constexpr int64_t atOnce = 4;          // loads of a thread on their way
+
+/// Of a row of so many numbers.
+int64_t threadsOf(int64_t width) {
+  int64_t threads = warpSize;
+  while (threads < mostThreads && threads * numbersOfThread < width)
+    threads *= 2;
+  return threads;
+}
+
+} // namespace
+
+Value RowThreads::ofThread(int64_t count, Value none, function_ref<Value(Value)> term,
+                           Combine combine) {
+  int64_t step = threads * atOnce, whole = count / step;
+  auto addTo = [&](Values sums, Value first, int64_t terms) {
+    for (int64_t j = 0; j < terms; ++j)
+      sums[j] = combine(sums[j], term(b.add(first, j * threads)));
+    return sums;
+  };
+  Values sums(atOnce, none);
+  if (whole)
+    sums = b.loop(b.index(0), b.index(whole), sums, [&](Value i, ValueRange before) {
+      return addTo(Values(before), b.add(thread, b.mul(i, step)), atOnce);
+    });
+  int64_t rest = count % step;
+  sums = addTo(sums, b.add(thread, whole * step), rest / threads);
+  if (int64_t first = count - rest % threads; first < count)
+    sums.back() = b.ifElse(
+        b.less(thread, b.index(count - first)),
+        [&] { return Values{combine(sums.back(), term(b.add(thread, first)))}; },
+        [&] { return Values{sums.back()}; })[0];
+  return combine(combine(sums[0], sums[1]), combine(sums[2], sums[3]));
+}
+
+/// Lanes first, then the warps in their order.
+Value RowThreads::ofAll(Value ofThread, Combine combine) {
+  Value ofWarp = overLanes(b, ofThread, warpSize, combine);
+  if (threads == warpSize)
+    return ofWarp;
+  b.ifThen(b.equal(b.rem(thread, warpSize), b.index(0)),
+           [&] { b.store(ofWarp, memory, b.div(thread, warpSize)); });
+  barrier(b);
+  Value all = b.load(memory, b.index(0));
+  for (int64_t warp = 1; warp < threads / warpSize; ++warp)
+    all = combine(all, b.load(memory, b.index(warp)));
+  barrier(b); // before it is written again
+  return all;
+}
+
+Value RowThreads::sum(int64_t count, function_ref<Value(Value)> term) {
+  if (!thread)
+    return b.sum(count, term);
+  auto add = [&](Value x, Value y) { return b.addf(x, y); };
+  return ofAll(ofThread(count, b.scalar(0), term, add), add);
+}
+
+Value RowThreads::max(int64_t count, function_ref<Value(Value)> term) {
+  Value lowest = b.scalar(-std::numeric_limits<float>::infinity());
+  auto larger = [&](Value x, Value y) { return b.maxf(x, y); };
+  if (!thread)
+    return b.loop(b.index(0), b.index(count), lowest, [&](Value i, ValueRange before) {
+      return Values{larger(before[0], term(i))};
+    })[0];
+  return ofAll(ofThread(count, lowest, term, larger), larger);
+}
+
+void RowThreads::forEach(int64_t count, function_ref<void(Value)> body) {
+  if (!thread)
+    return b.forEach(b.index(0), b.index(count), body);
+  int64_t whole = count / threads;
+  if (whole)
+    b.forEach(b.index(0), b.index(whole), [&](Value i) { body(b.add(thread, b.mul(i, threads))); });
+  if (int64_t rest = count % threads)
+    b.ifThen(b.less(thread, b.index(rest)), [&] { body(b.add(thread, whole * threads)); });
+}
+
+void RowThreads::once(function_ref<void()> body) {
+  if (!thread)
+    return body();
+  b.ifThen(b.equal(thread, b.index(0)), body);
+}
+
+void transformer::simt::rows(Loops &b, ValueRange sizes, int64_t width,
+                             function_ref<void(ValueRange, RowThreads &)> body) {
+  if (!b.target)
+    return b.threads(sizes, [&](ValueRange at) {
+      RowThreads row(b, 1, Value(), Value());
+      body(at, row);
+    });
+  int64_t threads = threadsOf(width);
+  blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
+    RowThreads row(b, threads, thread, sharedMemory(b, threads / warpSize, b.getF32Type()));
+    body(at, row);
+  });
+}

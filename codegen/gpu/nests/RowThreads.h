@@ -1,0 +1,45 @@
+//===- RowThreads.h - threads that share a row ------------------*- C++ -*-===//
+#ifndef CODEGEN_GPU_NESTS_ROWTHREADS_H
+#define CODEGEN_GPU_NESTS_ROWTHREADS_H
+
+#include "codegen/gpu/nests/Loops.h"
+
+namespace mlir::transformer::simt {
+
+/// The threads of a block, which have a row together: neighbours have neighbouring numbers of it,
+/// and each has the same ones in whatever it does. Where nothing is known of blocks one thread has
+/// all of the row. All of them come to each call, with the same count.
+class RowThreads {
+public:
+  /// Of `term`, f32, below `count`; all threads get it. The order is the count's alone.
+  Value sum(int64_t count, function_ref<Value(Value i)> term);
+  /// The largest.
+  Value max(int64_t count, function_ref<Value(Value i)> term);
+  /// Each i below `count` by one thread.
+  void forEach(int64_t count, function_ref<void(Value i)> body);
+  /// By one thread.
+  void once(function_ref<void()> body);
+
+private:
+  friend void rows(Loops &b, ValueRange sizes, int64_t width,
+                   function_ref<void(ValueRange at, RowThreads &row)> body);
+  using Combine = function_ref<Value(Value, Value)>;
+  RowThreads(Loops &b, int64_t threads, Value thread, Value memory)
+      : b(b), threads(threads), thread(thread), memory(memory) {}
+
+  /// `term` of a thread's numbers, `none` where it has none.
+  Value ofThread(int64_t count, Value none, function_ref<Value(Value i)> term, Combine combine);
+  Value ofAll(Value ofThread, Combine combine);
+
+  Loops &b;
+  int64_t threads;
+  Value thread, memory; // null: there is one thread; a number for each warp
+};
+
+/// Threads for each place below `sizes`, a row of about `width` numbers.
+void rows(Loops &b, ValueRange sizes, int64_t width,
+          function_ref<void(ValueRange at, RowThreads &row)> body);
+
+} // namespace mlir::transformer::simt
+
+#endif // CODEGEN_GPU_NESTS_ROWTHREADS_H
