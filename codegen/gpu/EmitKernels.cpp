@@ -62,12 +62,28 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       b.numberParts();
       op->erase();
     }
+    if (target)
+      emitElementwiseOps(target);
     SmallVector<memref::CopyOp> copies;
     getOperation()->walk([&](memref::CopyOp op) { copies.push_back(op); });
     llvm::for_each(copies, emitCopy);
     simt::expandDoubleMath(getOperation());
     if (failed(expandVectorMath(getOperation())))
       signalPassFailure();
+  }
+
+private:
+  void emitElementwiseOps(const GpuTarget *target) {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (simt::isElementwise(op))
+        ops.push_back(op);
+    });
+    for (linalg::LinalgOp op : ops) {
+      simt::Loops b(op, target);
+      simt::emitElementwise(b, op);
+      op->erase();
+    }
   }
 };
 

@@ -6,13 +6,12 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-Value mlir::transformer::elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape,
-                                     ValueRange sizes, Type element, ValueRange inputs,
+Value mlir::transformer::elementwise(ImplicitLocOpBuilder &b, Value out, ValueRange inputs,
                                      ArrayRef<AffineMap> inputMaps, Body body) {
-  Value out = tensor::EmptyOp::create(b, shape, element, sizes);
+  int64_t rank = cast<RankedTensorType>(out.getType()).getRank();
   SmallVector<AffineMap> maps(inputMaps);
-  maps.push_back(b.getMultiDimIdentityMap(shape.size()));
-  SmallVector<utils::IteratorType> loops(shape.size(), utils::IteratorType::parallel);
+  maps.push_back(b.getMultiDimIdentityMap(static_cast<unsigned>(rank)));
+  SmallVector<utils::IteratorType> loops(static_cast<size_t>(rank), utils::IteratorType::parallel);
   return linalg::GenericOp::create(b, out.getType(), inputs, out, maps, loops,
                                    [&](OpBuilder &inner, Location loc, ValueRange values) {
                                      Scalars scalars(loc, inner);
@@ -20,6 +19,26 @@ Value mlir::transformer::elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> 
                                      linalg::YieldOp::create(scalars, y);
                                    })
       .getResult(0);
+}
+
+Value mlir::transformer::elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape,
+                                     ValueRange sizes, Type element, ValueRange inputs,
+                                     ArrayRef<AffineMap> inputMaps, Body body) {
+  Value out = tensor::EmptyOp::create(b, shape, element, sizes);
+  return elementwise(b, out, inputs, inputMaps, body);
+}
+
+Value mlir::transformer::emptyRows(ImplicitLocOpBuilder &b, FloatType type, int64_t width,
+                                   OpFoldResult rows) {
+  int64_t numbersOfPiece = 128 / type.getIntOrFloatBitWidth();
+  int64_t fromRowToRow = llvm::alignTo(width, numbersOfPiece);
+  SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(fromRowToRow)};
+  Value out = tensor::EmptyOp::create(b, sizes, type);
+  if (fromRowToRow == width)
+    return out;
+  SmallVector<OpFoldResult> zeros(2, b.getIndexAttr(0)), ones(2, b.getIndexAttr(1));
+  sizes[1] = b.getIndexAttr(width);
+  return tensor::ExtractSliceOp::create(b, out, zeros, sizes, ones);
 }
 
 Value mlir::transformer::largest(Scalars &b, Value from, Value end,

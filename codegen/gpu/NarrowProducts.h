@@ -72,7 +72,13 @@ struct Scalars : ImplicitLocOpBuilder {
 
 using Body = function_ref<Value(Scalars &b, ValueRange inputs)>;
 
-/// One elementwise op over `shape`.
+/// Rows of 16-bit numbers to write, [rows, width], each of which begins at a multiple of 16 bytes:
+/// boxes of those can be copied.
+Value emptyRows(ImplicitLocOpBuilder &b, FloatType type, int64_t width, OpFoldResult rows);
+
+/// One elementwise op that writes `out`, or over `shape`.
+Value elementwise(ImplicitLocOpBuilder &b, Value out, ValueRange inputs,
+                  ArrayRef<AffineMap> inputMaps, Body body);
 Value elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, ValueRange sizes, Type element,
                   ValueRange inputs, ArrayRef<AffineMap> inputMaps, Body body);
 

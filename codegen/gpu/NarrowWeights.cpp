@@ -275,10 +275,12 @@ private:
 
   Value made(Type element, Value rows, function_ref<Value(Scalars &, Value)> number) {
     auto ofRows = cast<RankedTensorType>(rows.getType());
-    SmallVector<Value> sizes;
-    if (ofRows.isDynamicDim(0))
-      sizes.push_back(tensor::DimOp::create(b, op.getX(), 0));
-    return elementwise(b, ofRows.getShape(), sizes, element, rows, b.getMultiDimIdentityMap(2),
+    OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), op.getX(), 0);
+    auto half = kernel::isHalf(element) ? cast<FloatType>(element) : FloatType();
+    Value out =
+        half ? emptyRows(b, half, ofRows.getDimSize(1), count)
+             : tensor::EmptyOp::create(b, {count, b.getIndexAttr(ofRows.getDimSize(1))}, element);
+    return elementwise(b, out, rows, b.getMultiDimIdentityMap(2),
                        [&](Scalars &s, ValueRange v) { return number(s, v[0]); });
   }
 

@@ -3,6 +3,7 @@
 #include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/gpu/nests/ProductOperands.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -11,6 +12,8 @@ using namespace mlir::transformer::simt;
 namespace {
 
 int64_t bytesOf(Type element) {
+  if (auto vector = dyn_cast<VectorType>(element))
+    return vector.getNumElements() * bytesOf(vector.getElementType());
   return element.isIntOrFloat() ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
                                 : int64_t(sizeof(int64_t)); // index
 }
@@ -157,6 +160,10 @@ std::pair<Work, Values> transformer::simt::elementwiseWork(Loops &b, scf::Parall
   loop.getBody()->walk([&](Operation *op) {
     if (auto load = dyn_cast<memref::LoadOp>(op))
       bytes += bytesOf(load.getType());
+    else if (auto neighbours = dyn_cast<vector::LoadOp>(op))
+      bytes += bytesOf(neighbours.getVectorType());
+    else if (auto stored = dyn_cast<vector::StoreOp>(op))
+      bytes += bytesOf(stored.getVectorType());
     else if (auto store = dyn_cast<memref::StoreOp>(op))
       bytes += bytesOf(store.getValueToStore().getType());
     else if (!named && op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType()) &&

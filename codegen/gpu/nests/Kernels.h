@@ -62,6 +62,11 @@ bool hasTensorCoreAttention(kernel::PagedAttentionOp op, const GpuTarget *target
 
 /// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
 bool isSumOfTerms(linalg::LinalgOp op);
+/// Whether the elements of all results are a multiple of what a thread takes, at places for
+/// vectors.
+bool isElementwise(linalg::LinalgOp op);
+/// A thread for some neighbours.
+void emitElementwise(Loops &b, linalg::LinalgOp op);
 
 } // namespace mlir::transformer::simt
 

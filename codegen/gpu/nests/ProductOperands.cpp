@@ -128,7 +128,7 @@ void ProductOperand::forgetTf32() {
   isTf32 = false;
 }
 
-bool ProductOperand::hasBoxes() const { return halfType() && alignedNumbers(buffer(), 8) == 8; }
+bool ProductOperand::hasBoxes() const { return halfType() && alignedRows(buffer(), 8) == 8; }
 
 bool ProductOperand::isAlongDepth() const {
   OpOperand *input = stored ? stored : packed ? packed : inputs.front();
@@ -136,17 +136,27 @@ bool ProductOperand::isAlongDepth() const {
   return map.getNumResults() && map.getResults().back().isFunctionOfDim(depth);
 }
 
-int64_t transformer::simt::alignedNumbers(Value buffer, int64_t most) {
+int64_t transformer::simt::alignedRows(Value buffer, int64_t most) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
   int64_t offset, numbers = most;
   if (type.getRank() == 0 || failed(type.getStridesAndOffset(strides, offset)) ||
       strides.pop_back_val() != 1)
     return 1;
-  strides.append({offset, type.getShape().back()});
+  strides.push_back(offset);
   for (int64_t each : strides)
     while (numbers > 1 && (ShapedType::isDynamic(each) || each % numbers))
       numbers /= 2;
+  return numbers;
+}
+
+int64_t transformer::simt::alignedNumbers(Value buffer, int64_t most) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t numbers = alignedRows(buffer, most);
+  if (numbers > 1 && type.isDynamicDim(type.getRank() - 1))
+    return 1;
+  while (numbers > 1 && type.getShape().back() % numbers)
+    numbers /= 2;
   return numbers;
 }
 

@@ -13,7 +13,10 @@ Value emitIndex(Loops &b, AffineExpr expression, ValueRange dims);
 
 /// A dimension of a buffer, a constant where it is static.
 Value sizeOf(Loops &b, Value buffer, unsigned d);
-/// How many neighbours of a buffer, at most `most`, lie at a multiple of as many; 1: any number.
+/// At a multiple of how many numbers, at most `most`, each row of a buffer begins; 1: anywhere.
+int64_t alignedRows(Value buffer, int64_t most);
+/// How many neighbours of a buffer, at most `most`, lie at a multiple of as many, in rows that are
+/// of as many or more; 1: any number.
 int64_t alignedNumbers(Value buffer, int64_t most);
 /// Whether a loop's `count` is known to be a multiple of `tile`.
 bool isWhole(Value count, int64_t tile);

@@ -40,25 +40,37 @@ Value transformer::simt::emitKernel(Loops &b, kernel::CountTokensOp op) {
       .front();
 }
 
-/// One thread: every place depends on those before it.
+/// How many are kept before each of a row, how many before each row, then a thread an element.
 void transformer::simt::emitKernel(Loops &b, kernel::PackTokensOp op) {
   Value mask = op.getMask(), cu = op.getOuts()[0], places = op.getOuts()[1];
-  b.threads(b.index(1), [&](ValueRange) {
-    Value zero = b.index(0), batch = b.dim(mask, 0), length = b.dim(mask, 1);
+  Value zero = b.index(0), batch = b.dim(mask, 0), length = b.dim(mask, 1);
+  constexpr int64_t dynamic = ShapedType::kDynamic;
+  Value before = b.buffer({dynamic, dynamic}, b.getIndexType(), {batch, length});
+  b.threads({batch, length}, [&](ValueRange at) {
+    Value count = b.loop(zero, at[1], zero, [&](Value column, ValueRange sum) {
+      return Values{b.add(sum[0], kept(b, mask, {at[0], column}))};
+    })[0];
+    b.store(count, before, at);
+  });
+  b.once([&] {
     b.store(zero, cu, zero);
-    b.loop(zero, batch, zero, [&](Value row, ValueRange rowArgs) {
-      Values next = b.loop(zero, length, rowArgs, [&](Value column, ValueRange args) {
-        Value one = kept(b, mask, {row, column});
-        b.ifThen(b.less(zero, one), [&] {
-          Value place = arith::MulIOp::create(b, row, length);
-          b.store(b.add(place, column), places, args[0]);
-          for (auto [input, packed] : llvm::zip_equal(op.getInputs(), op.getOuts().drop_front(2)))
-            b.store(b.load(input, {row, column}), packed, args[0]);
-        });
-        return Values{b.add(args[0], one)};
-      });
-      b.store(next.front(), cu, b.add(row, 1));
-      return next;
+    b.loop(zero, batch, zero, [&](Value row, ValueRange sum) {
+      Value last = b.sub(length, b.index(1));
+      auto ofRow = [&] {
+        return Values{b.add(b.load(before, {row, last}), kept(b, mask, {row, last}))};
+      };
+      Value count = b.ifElse(b.less(zero, length), ofRow, [&] { return Values{zero}; })[0];
+      Value next = b.add(sum[0], count);
+      b.store(next, cu, b.add(row, 1));
+      return Values{next};
+    });
+  });
+  b.threads({batch, length}, [&](ValueRange at) {
+    b.ifThen(b.less(zero, kept(b, mask, at)), [&] {
+      Value to = b.add(b.load(cu, at[0]), b.load(before, at));
+      b.store(b.add(b.mul(at[0], length), at[1]), places, to);
+      for (auto [input, packed] : llvm::zip_equal(op.getInputs(), op.getOuts().drop_front(2)))
+        b.store(b.load(input, at), packed, to);
     });
   });
 }

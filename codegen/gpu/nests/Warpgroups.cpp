@@ -77,7 +77,9 @@ Value transformer::simt::descriptorOf(Loops &b, const WarpgroupOperand &operand,
   uint64_t swizzle = operand.bytesOfLine == 128 ? 1 : operand.bytesOfLine == 64 ? 2 : 3;
   auto layout =
       static_cast<int64_t>(swizzle << 62 | uint64_t(stride) << 32 | uint64_t(leading) << 16);
+  // 18 bits of the address: above them is the block's rank in its cluster.
   Value start = b.div(arith::IndexCastOp::create(b, b.getI64Type(), address), b.integer(16));
+  start = arith::AndIOp::create(b, start, b.integer((1 << 14) - 1));
   return arith::OrIOp::create(b, start, b.integer(layout));
 }
 
