@@ -194,14 +194,12 @@ private:
   void finishTile(Value sums, Value thread, int64_t threads, Finish finish) {
     int64_t width = alignedNumbers(product.result, /*most=*/4);
     int64_t count = tile.rows * tile.columns / width, inARow = tile.columns / width;
-    auto loop = scf::ForOp::create(b, thread, hidden(b, b.index(count)), b.index(threads));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-    Value place = loop.getInductionVar();
-    Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
-    Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
-    Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
-    b.ifThen(isThere, [&] { finish(loadVector(b, sums, {row, column}, width), at); });
+    finishPlaces(b, thread, threads, count, finish, [&](Value place) {
+      Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
+      Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
+      Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
+      return SumsAt{loadVector(b, sums, {row, column}, width), at, isThere};
+    });
   }
 
   Loops &b;
@@ -212,6 +210,20 @@ private:
 };
 
 } // namespace
+
+void transformer::simt::finishPlaces(Loops &b, Value thread, int64_t threads, int64_t count,
+                                     Finish finish, function_ref<SumsAt(Value)> placeOf) {
+  int64_t atOnce = 4;
+  while (count % (threads * atOnce))
+    atOnce /= 2;
+  auto loop = scf::ForOp::create(b, thread, hidden(b, b.index(count)), b.index(threads * atOnce));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  SmallVector<SumsAt> places;
+  for (int64_t i = 0; i < atOnce; ++i)
+    places.push_back(placeOf(b.add(loop.getInductionVar(), i * threads)));
+  finish(places);
+}
 
 Value transformer::simt::depthOf(Loops &b, const Product &product) {
   Value depth = product.left.sizeOf(b, product.depth);

@@ -7,8 +7,18 @@
 
 namespace mlir::transformer::simt {
 
-/// What becomes of sums of a row at neighbouring columns from `at` on, a multiple of their number.
-using Finish = function_ref<void(ValueRange sums, ValueRange at)>;
+/// Sums of a row at neighbouring columns from `at` on, a multiple of their number; null: they are
+/// of the result whatever the thread.
+struct SumsAt {
+  Values sums, at;
+  Value isThere;
+};
+/// What becomes of sums. All that they are joined with is read before any of it is written: a
+/// thread then waits for memory once.
+using Finish = function_ref<void(ArrayRef<SumsAt> places)>;
+/// Calls `finish` for `count` places, `placeOf` the number of each, by threads that take turns.
+void finishPlaces(Loops &b, Value thread, int64_t threads, int64_t count, Finish finish,
+                  function_ref<SumsAt(Value number)> placeOf);
 
 /// Emits kernels of blocks for the builder's target. A number of the result is one sum, along the
 /// depth from its start, whichever tile it is in.

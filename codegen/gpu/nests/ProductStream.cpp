@@ -194,16 +194,13 @@ private:
   void finishRound(Value memory, Value lane, Value rowOfWarp, Value firstRow, Value firstColumn) {
     int64_t width = alignedNumbers(product.result, /*most=*/4);
     int64_t inARow = columnsAtOnce / width;
-    auto loop =
-        scf::ForOp::create(b, lane, hidden(b, b.index(rowsOfWarp * inARow)), b.index(warpSize));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-    Value place = loop.getInductionVar();
-    Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
-    Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
-    b.ifThen(b.both(b.less(at[0], rows), b.less(at[1], columns)), [&] {
+    finishPlaces(b, lane, warpSize, rowsOfWarp * inARow, finish, [&](Value place) {
+      Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
+      Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
+      Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
       Value inMemory = b.add(rowOfWarp, row);
-      finish(loadVector(b, memory, {inMemory, inLine(inMemory, column)}, width), at);
+      return SumsAt{loadVector(b, memory, {inMemory, inLine(inMemory, column)}, width), at,
+                    isThere};
     });
   }
 

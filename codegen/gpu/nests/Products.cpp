@@ -59,7 +59,7 @@ void emitThreads(Loops &b, linalg::LinalgOp op, Finish finish) {
       return map.lookup(addition.getLhs() == sum ? addition.getRhs() : addition.getLhs());
     };
     Value sum = ShapedType::isDynamic(staticCount) ? b.sum(count, term) : b.sum(staticCount, term);
-    finish(sum, at);
+    finish(SumsAt{Values{sum}, Values(at), Value()});
   });
 }
 
@@ -136,28 +136,51 @@ linalg::GenericOp sumsOf(Loops &b, ProductOp op) {
 
 } // namespace
 
+namespace {
+
+/// What is read of a place, nothing where it is outside of the result.
+Values readIfThere(Loops &b, const SumsAt &place, Value buffer, AffineMap map) {
+  size_t count = place.sums.size();
+  if (!place.isThere)
+    return read(b, buffer, map, place.at, count);
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  return b.ifElse(
+      place.isThere, [&] { return read(b, buffer, map, place.at, count); },
+      [&] { return Values(count, none); });
+}
+
+void ifThere(Loops &b, const SumsAt &place, function_ref<void()> body) {
+  place.isThere ? b.ifThen(place.isThere, body) : body();
+}
+
+} // namespace
+
 /// Adds terms along the one loop that is not parallel to what is there.
 void transformer::simt::emitKernel(Loops &b, linalg::LinalgOp op) {
   Value result = op.getDpsInitOperand(0)->get();
-  emitSums(b, op, [&](ValueRange sums, ValueRange at) {
-    AffineMap all = b.getMultiDimIdentityMap(static_cast<unsigned>(at.size()));
-    Values numbers = read(b, result, all, at, sums.size());
-    for (auto [number, sum] : llvm::zip_equal(numbers, sums))
-      number = b.addf(number, sum);
-    write(b, numbers, result, at);
+  emitSums(b, op, [&](ArrayRef<SumsAt> places) {
+    SmallVector<Values> before;
+    for (const SumsAt &place : places) {
+      AffineMap all = b.getMultiDimIdentityMap(static_cast<unsigned>(place.at.size()));
+      before.push_back(readIfThere(b, place, result, all));
+    }
+    for (auto [place, numbers] : llvm::zip_equal(places, before))
+      ifThere(b, place, [&, &numbers = numbers, &place = place] {
+        for (auto [number, sum] : llvm::zip_equal(numbers, place.sums))
+          number = b.addf(number, sum);
+        write(b, numbers, result, place.at);
+      });
   });
 }
 
 void transformer::simt::emitKernel(Loops &b, ProductOp op) {
   linalg::GenericOp sums = sumsOf(b, op);
-  emitSums(b, sums, [&](ValueRange numbers, ValueRange at) {
+  auto writeResult = [&](const SumsAt &place, ArrayRef<Values> others) {
     Block &result = op.getResult().front();
-    SmallVector<Values> others;
-    for (auto [i, other] : llvm::enumerate(op.getOthers()))
-      others.push_back(read(b, other, op.otherMap(static_cast<unsigned>(i)), at, numbers.size()));
     SmallVector<Values> written(op.getOuts().size());
-    for (auto [e, number] : llvm::enumerate(numbers)) {
-      Values arguments = {at[0], b.add(at[1], static_cast<int64_t>(e)), number};
+    for (auto [e, number] : llvm::enumerate(place.sums)) {
+      Values arguments = {place.at[0], b.add(place.at[1], static_cast<int64_t>(e)), number};
       for (const Values &other : others)
         arguments.push_back(other[e]);
       IRMapping map;
@@ -168,7 +191,16 @@ void transformer::simt::emitKernel(Loops &b, ProductOp op) {
         out.push_back(map.lookupOrDefault(value));
     }
     for (auto [values, out] : llvm::zip_equal(written, op.getOuts()))
-      write(b, values, out, at);
+      write(b, values, out, place.at);
+  };
+  emitSums(b, sums, [&](ArrayRef<SumsAt> places) {
+    SmallVector<SmallVector<Values>> others(places.size());
+    for (auto [place, ofPlace] : llvm::zip_equal(places, others)) {
+      for (auto [i, other] : llvm::enumerate(op.getOthers()))
+        ofPlace.push_back(readIfThere(b, place, other, op.otherMap(static_cast<unsigned>(i))));
+    }
+    for (auto [place, ofPlace] : llvm::zip_equal(places, others))
+      ifThere(b, place, [&, &place = place, &ofPlace = ofPlace] { writeResult(place, ofPlace); });
   });
   sums.erase();
 }
