@@ -132,6 +132,8 @@ def measure_batch(trainers: dict, batch: Arrays, agreement: float, options: Opti
     def prepare(name: str, trainer) -> None:
         trainer.set_batch(batch)
         losses[name] = trainer.loss()
+        if losses[name] is None:
+            raise Failure("its loss without dropout is no number")
         if name != Ours.name and Ours.name in losses:
             difference[name] = abs(losses[name] / losses[Ours.name] - 1)
             if not difference[name] <= agreement:
