@@ -22,13 +22,20 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// A thread a number.
-void emitCopy(memref::CopyOp op) {
+/// A copy is an elementwise op.
+void rewriteCopy(memref::CopyOp op) {
   simt::Loops b(op);
-  simt::Values sizes;
-  for (int64_t d = 0; d < cast<MemRefType>(op.getTarget().getType()).getRank(); ++d)
-    sizes.push_back(b.dim(op.getTarget(), d));
-  b.threads(sizes, [&](ValueRange at) { b.store(b.load(op.getSource(), at), op.getTarget(), at); });
+  unsigned rank = cast<MemRefType>(op.getTarget().getType()).getRank();
+  if (rank == 0) {
+    b.once([&] { b.store(b.load(op.getSource(), {}), op.getTarget(), {}); });
+  } else {
+    AffineMap all = b.getMultiDimIdentityMap(rank);
+    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+    linalg::GenericOp::create(b, op.getSource(), op.getTarget(), ArrayRef{all, all}, loops,
+                              [](OpBuilder &inner, Location loc, ValueRange values) {
+                                linalg::YieldOp::create(inner, loc, values.front());
+                              });
+  }
   op.erase();
 }
 
@@ -62,11 +69,11 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
       b.numberParts();
       op->erase();
     }
-    if (target)
-      emitElementwiseOps(target);
     SmallVector<memref::CopyOp> copies;
     getOperation()->walk([&](memref::CopyOp op) { copies.push_back(op); });
-    llvm::for_each(copies, emitCopy);
+    llvm::for_each(copies, rewriteCopy);
+    if (target)
+      emitElementwiseOps(target);
     simt::expandDoubleMath(getOperation());
     if (failed(expandVectorMath(getOperation())))
       signalPassFailure();

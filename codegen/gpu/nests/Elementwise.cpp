@@ -11,82 +11,153 @@ using namespace mlir::transformer::simt;
 namespace {
 
 constexpr int64_t numbersOfThread = 4;
+constexpr int64_t fewColumns = 64; // of which a thread takes one
 
-bool dependsOn(AffineExpr expression, unsigned dim) { return expression.isFunctionOfDim(dim); }
+bool isAligned(Value buffer) { return alignedNumbers(buffer, numbersOfThread) == numbersOfThread; }
 
-/// An element's operand at `count` neighbours from `dims` on.
-Values read(Loops &b, OpOperand *operand, AffineMap map, ValueRange dims, int64_t count) {
-  Value buffer = operand->get();
-  if (!isa<MemRefType>(buffer.getType()))
-    return Values(count, buffer);
-  auto column = static_cast<unsigned>(dims.size()) - 1;
-  auto load = [&](int64_t e) {
-    Values moved(dims), place;
-    moved.back() = b.add(moved.back(), e);
-    for (AffineExpr each : map.getResults())
-      place.push_back(emitIndex(b, each, moved));
-    return place;
-  };
-  if (llvm::none_of(map.getResults(), [&](AffineExpr e) { return dependsOn(e, column); }))
-    return Values(count, b.load(buffer, load(0)));
-  bool areNeighbours = map.getResults().back() == b.getAffineDimExpr(column) &&
-                       llvm::none_of(map.getResults().drop_back(),
-                                     [&](AffineExpr e) { return dependsOn(e, column); });
-  if (areNeighbours && alignedNumbers(buffer, count) == count)
-    return loadVector(b, buffer, load(0), count);
-  Values numbers;
-  for (int64_t e = 0; e < count; ++e)
-    numbers.push_back(b.load(buffer, load(e)));
-  return numbers;
-}
+/// What threads of an elementwise op have: neighbours where all results are at places for vectors,
+/// else numbers that are a thread's share of a row apart, so that neighbouring threads have
+/// neighbours.
+class ElementwiseThreads {
+public:
+  ElementwiseThreads(Loops &b, linalg::LinalgOp op)
+      : b(b), op(op), columns(rowWidth(op.getDpsInits().front())),
+        areNeighbours(llvm::all_of(op.getDpsInits(), isAligned)),
+        apart(areNeighbours ? 1 : llvm::divideCeil(columns, numbersOfThread)) {}
+
+  void emit() {
+    Values sizes;
+    for (unsigned d = 0; d < op.getNumLoops(); ++d)
+      sizes.push_back(b.dim(op.getDpsInits().front(), d));
+    sizes.back() = b.index(llvm::divideCeil(columns, numbersOfThread));
+    b.threads(sizes, [&](ValueRange at) {
+      place(at);
+      SmallVector<Values> operands;
+      for (OpOperand &operand : op->getOpOperands())
+        operands.push_back(op.payloadUsesValueFromOperand(&operand) ? read(&operand) : Values());
+      SmallVector<Values> written(op.getNumDpsInits());
+      for (int64_t e = 0; e < numbersOfThread; ++e) {
+        Values results = compute(operands, e);
+        for (auto [numbers, result] : llvm::zip_equal(written, results))
+          numbers.push_back(result);
+      }
+      for (auto [numbers, out] : llvm::zip_equal(written, op.getDpsInits()))
+        write(numbers, out);
+    });
+  }
+
+private:
+  void place(ValueRange at) {
+    for (int64_t e = 0; e < numbersOfThread; ++e) {
+      Values dims(at);
+      dims.back() = areNeighbours ? b.add(b.mul(dims.back(), numbersOfThread), e)
+                                  : b.add(dims.back(), e * apart);
+      places.push_back(dims);
+    }
+    if (columns % numbersOfThread)
+      lastIsThere = b.less(places.back().back(), b.index(columns));
+  }
+
+  bool mayBeMissing(int64_t e) const { return lastIsThere && e == numbersOfThread - 1; }
+
+  Value readOne(OpOperand *operand, int64_t e) {
+    Values at;
+    for (AffineExpr each : op.getMatchingIndexingMap(operand).getResults())
+      at.push_back(emitIndex(b, each, places[e]));
+    if (!mayBeMissing(e))
+      return b.load(operand->get(), at);
+    Type element = cast<MemRefType>(operand->get().getType()).getElementType();
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(element));
+    return b.ifElse(
+        lastIsThere, [&] { return Values{b.load(operand->get(), at)}; },
+        [&] { return Values{none}; })[0];
+  }
+
+  Values read(OpOperand *operand) {
+    Value buffer = operand->get();
+    if (!isa<MemRefType>(buffer.getType()))
+      return Values(numbersOfThread, buffer);
+    ArrayRef<AffineExpr> results = op.getMatchingIndexingMap(operand).getResults();
+    unsigned column = op.getNumLoops() - 1;
+    auto isOfColumn = [&](AffineExpr e) { return e.isFunctionOfDim(column); };
+    if (llvm::none_of(results, isOfColumn))
+      return Values(numbersOfThread, readOne(operand, 0));
+    if (areNeighbours && results.back() == b.getAffineDimExpr(column) && isAligned(buffer) &&
+        llvm::none_of(results.drop_back(), isOfColumn)) {
+      Values at;
+      for (AffineExpr each : results)
+        at.push_back(emitIndex(b, each, places.front()));
+      return loadVector(b, buffer, at, numbersOfThread);
+    }
+    Values numbers;
+    for (int64_t e = 0; e < numbersOfThread; ++e)
+      numbers.push_back(readOne(operand, e));
+    return numbers;
+  }
+
+  Values compute(ArrayRef<Values> operands, int64_t e) {
+    IRMapping map;
+    for (OpOperand &operand : op->getOpOperands())
+      if (const Values &numbers = operands[operand.getOperandNumber()]; !numbers.empty())
+        map.map(op.getMatchingBlockArgument(&operand), numbers[e]);
+    for (Operation &inner : op.getBlock()->without_terminator()) {
+      if (auto index = dyn_cast<linalg::IndexOp>(inner))
+        map.map(index.getResult(), places[e][index.getDim()]);
+      else
+        b.clone(inner, map);
+    }
+    Values results;
+    for (Value value : op.getBlock()->getTerminator()->getOperands())
+      results.push_back(map.lookupOrDefault(value));
+    return results;
+  }
+
+  void write(ValueRange numbers, Value out) {
+    if (areNeighbours)
+      return storeVector(b, numbers, out, places.front());
+    for (int64_t e = 0; e < numbersOfThread; ++e) {
+      auto store = [&] { b.store(numbers[e], out, places[e]); };
+      mayBeMissing(e) ? b.ifThen(lastIsThere, store) : store();
+    }
+  }
+
+  Loops &b;
+  linalg::LinalgOp op;
+  int64_t columns;
+  bool areNeighbours;
+  int64_t apart;
+  SmallVector<Values> places;
+  Value lastIsThere; // null: it is
+};
 
 } // namespace
+
+/// Whether the body reads memory by itself, which for a number that is not there it must not.
+static bool readsBuffers(linalg::GenericOp op) {
+  return op.getBody()
+      ->walk([](Operation *inner) {
+        bool reads = llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<ShapedType>);
+        return reads ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 bool transformer::simt::isElementwise(linalg::LinalgOp op) {
   auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
   if (!generic || generic.getNumDpsInits() == 0 || generic.getNumLoops() == 0 ||
       generic.getNumParallelLoops() != generic.getNumLoops() || !generic.hasPureBufferSemantics())
     return false;
-  return llvm::all_of(generic.getDpsInitsMutable(), [&](OpOperand &out) {
+  Value first = generic.getOutputs().front();
+  auto type = cast<MemRefType>(first.getType());
+  auto isWhole = [&](OpOperand &out) {
     return generic.getMatchingIndexingMap(&out).isIdentity() &&
-           alignedNumbers(out.get(), numbersOfThread) == numbersOfThread;
-  });
+           cast<MemRefType>(out.get().getType()).getShape() == type.getShape();
+  };
+  bool isWide = type.getRank() && !type.isDynamicDim(type.getRank() - 1) &&
+                (rowWidth(first) >= fewColumns || llvm::all_of(generic.getOutputs(), isAligned));
+  return isWide && llvm::all_of(generic.getDpsInitsMutable(), isWhole) && !readsBuffers(generic);
 }
 
 void transformer::simt::emitElementwise(Loops &b, linalg::LinalgOp op) {
-  Value result = op.getDpsInits().front();
-  Values sizes;
-  for (unsigned d = 0; d < op.getNumLoops(); ++d)
-    sizes.push_back(b.dim(result, d));
-  sizes.back() = b.index(rowWidth(result) / numbersOfThread);
-  b.threads(sizes, [&](ValueRange at) {
-    Values dims(at);
-    dims.back() = b.mul(dims.back(), numbersOfThread);
-    SmallVector<Values> operands;
-    for (OpOperand &operand : op->getOpOperands())
-      operands.push_back(
-          op.payloadUsesValueFromOperand(&operand)
-              ? read(b, &operand, op.getMatchingIndexingMap(&operand), dims, numbersOfThread)
-              : Values());
-    Operation *yield = op.getBlock()->getTerminator();
-    SmallVector<Values> written(yield->getNumOperands());
-    for (int64_t e = 0; e < numbersOfThread; ++e) {
-      IRMapping map;
-      for (OpOperand &operand : op->getOpOperands())
-        if (const Values &numbers = operands[operand.getOperandNumber()]; !numbers.empty())
-          map.map(op.getMatchingBlockArgument(&operand), numbers[e]);
-      for (Operation &inner : op.getBlock()->without_terminator()) {
-        if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-          bool isColumn = index.getDim() + 1 == dims.size();
-          map.map(index.getResult(), isColumn ? b.add(dims.back(), e) : dims[index.getDim()]);
-        } else {
-          b.clone(inner, map);
-        }
-      }
-      for (auto [numbers, value] : llvm::zip_equal(written, yield->getOperands()))
-        numbers.push_back(map.lookupOrDefault(value));
-    }
-    for (auto [numbers, out] : llvm::zip_equal(written, op.getDpsInits()))
-      storeVector(b, numbers, out, dims);
-  });
+  ElementwiseThreads(b, op).emit();
 }

@@ -65,7 +65,7 @@ bool isSumOfTerms(linalg::LinalgOp op);
 /// Whether the elements of all results are a multiple of what a thread takes, at places for
 /// vectors.
 bool isElementwise(linalg::LinalgOp op);
-/// A thread for some neighbours.
+/// A thread for several elements.
 void emitElementwise(Loops &b, linalg::LinalgOp op);
 
 } // namespace mlir::transformer::simt

@@ -100,17 +100,29 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyGradientOp op) 
       b.store(b.divf(b.load(shares, b.index(0)), sum), softmax, {at[0], b.index(1)});
     });
   });
-  b.threads({count, b.index(classes)}, [&](ValueRange at) {
-    Value share = b.load(shares, b.index(0));
-    Value most = b.load(softmax, {at[0], b.index(0)}),
-          factor = b.load(softmax, {at[0], b.index(1)});
-    Value exponential = math::ExpOp::create(b, b.subf(b.load(logits, at), most));
-    Value d = b.mulf(exponential, factor);
-    if (smoothing > 0)
-      d = b.subf(d, b.mulf(share, b.scalar(smoothing / double(classes))));
-    Value isLabel = b.equal(at[1], b.loadIndex(op.getLabels(), at[0]));
-    d = b.select(isLabel, b.subf(d, b.mulf(share, b.scalar(1 - smoothing))), d);
-    b.store(b.select(counts(b, op, at[0]), d, b.scalar(0)), result, at);
+  // A thread's numbers are far apart, so that neighbours have neighbours.
+  constexpr int64_t ofThread = 4;
+  int64_t apart = llvm::divideCeil(classes, ofThread);
+  b.threads({count, b.index(apart)}, [&](ValueRange at) {
+    Value row = at[0], share = b.load(shares, b.index(0));
+    Value most = b.load(softmax, {row, b.index(0)}), factor = b.load(softmax, {row, b.index(1)});
+    Value label = b.loadIndex(op.getLabels(), row), isCounted = counts(b, op, row);
+    auto emitAt = [&](Value column) {
+      Values place = {row, column};
+      Value exponential = math::ExpOp::create(b, b.subf(b.load(logits, place), most));
+      Value d = b.mulf(exponential, factor);
+      if (smoothing > 0)
+        d = b.subf(d, b.mulf(share, b.scalar(smoothing / double(classes))));
+      d = b.select(b.equal(column, label), b.subf(d, b.mulf(share, b.scalar(1 - smoothing))), d);
+      b.store(b.select(isCounted, d, b.scalar(0)), result, place);
+    };
+    for (int64_t i = 0; i < ofThread; ++i) {
+      Value column = b.add(at[1], i * apart);
+      if ((i + 1) * apart <= classes)
+        emitAt(column);
+      else
+        b.ifThen(b.less(column, b.index(classes)), [&] { emitAt(column); });
+    }
   });
 }
 
