@@ -94,7 +94,10 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
     manager.addPass(transformer::createScaleLossPass());
   if (purpose.accumulate)
     manager.addPass(transformer::createAddAccumulationPass());
-  manager.addPass(transformer::createChunkLossPass());
+  transformer::ChunkLossPassOptions chunks;
+  if (purpose.rowsOfScores)
+    chunks.rows = purpose.rowsOfScores;
+  manager.addPass(transformer::createChunkLossPass(chunks));
   transformer::AddOptimizerPassOptions optimizer;
   optimizer.optimizer = purpose.optimizer;
   manager.addPass(transformer::createAddOptimizerPass(optimizer));

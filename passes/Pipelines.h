@@ -36,6 +36,7 @@ struct Purpose {
   std::string optimizer = "adamw";   // in training: one of optimizerNames
   bool accumulate = false;           // in training: a step may be divided
   std::string mixedPrecision = "no"; // or bf16, f16, tf32, in training: what products multiply
+  int64_t rowsOfScores = 0; // of a vocabulary, at a time in training; 0: as many as for a CPU
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.

@@ -6,6 +6,7 @@
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Pipelines.h"
+#include "codegen/gpu/Target.h"
 #include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "codegen/memory/Pipelines.h"
@@ -30,11 +31,14 @@ void buildFused(OpPassManager &manager, const StageOptions &options) {
   buildFusionPipeline(manager, options.dtypes, options.purpose);
 }
 
-/// Attention multiplies what linear layers do.
+/// Attention multiplies what linear layers do, and there are blocks to keep busy.
 void buildGpuFused(OpPassManager &manager, const StageOptions &options) {
   LinearDtypes dtypes = options.dtypes;
   dtypes.attention = true;
-  buildFusionPipeline(manager, dtypes, options.purpose);
+  Purpose purpose = options.purpose;
+  if (const GpuTarget *target = findGpuTarget(options.arch))
+    purpose.rowsOfScores = target->rowsOfScores;
+  buildFusionPipeline(manager, dtypes, purpose);
 }
 
 void buildLinalg(OpPassManager &manager, const StageOptions &) {

@@ -62,6 +62,11 @@ struct GpuTarget {
   /// multiplies copies.
   int64_t producerThreads = 0, producerRegisters = 0, consumerRegisters = 0;
 
+  /// Rows of a vocabulary's scores that training makes at a time. Their backward has a block for
+  /// each tile of them and a few of the model's width: of 512, a block for one multiprocessor in
+  /// ten.
+  int64_t rowsOfScores = 4096;
+
   /// Attention by wgmma: warpgroups with 64 rows of a tile each, 0: there is no such instruction;
   /// keys of a tile, a multiple of 128; half where there are biases or dropout, or a thread's sums
   /// are more than `tensorAttentionSums`, and half of that with both and more of them; tiles of
