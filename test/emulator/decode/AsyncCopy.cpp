@@ -14,7 +14,7 @@ void copy(Warp &w, const Instruction &in, Mask mask) {
   uint32_t bytes = in.variant;
   eachLane(mask, [&](int i) {
     uint64_t to = in.variant2 & 1 ? w.in<uint32_t>(in.op[0])[i] : w.in<uint64_t>(in.op[0])[i];
-    to = sharedAddress(to, int32_t(in.immediate));
+    to = ofBlock(w, sharedAddress(to, int32_t(in.immediate)));
     uint64_t from = w.in<uint64_t>(in.op[1])[i] + (in.immediate >> 32);
     uint32_t sourceBytes = in.op[2] == nowhere ? bytes : w.in<uint32_t>(in.op[2])[i];
     if (sourceBytes > bytes)

@@ -54,7 +54,7 @@ template <typename T> T updated(int operation, T old, T b, T c) {
 // Of atomics among themselves there is no race; with plain accesses there is, in shared memory.
 std::byte *target(Warp &w, const Instruction &in, int lane, uint64_t address, uint32_t bytes) {
   if (isIn(Window::Shared, address) || Space(in.immediate & 0xff) == Space::Shared) {
-    uint64_t at = address & ~windowOf(Window::Shared);
+    uint64_t at = ofBlock(w, address & ~windowOf(Window::Shared));
     std::byte *found = sharedAt(w, lane, at, bytes);
     auto conflict = w.block->shared.read(at - sharedBase, bytes, w.clocks, w.number, lane,
                                          options().uninitialized, false);

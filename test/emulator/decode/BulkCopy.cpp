@@ -106,6 +106,7 @@ struct Operands {
     barrier = places[Completion] == nowhere
                   ? 0
                   : value(w, places[Completion], in.variant >> 4, lane) + offset(2);
+    target = ofBlock(w, target), source = ofBlock(w, source), barrier = ofBlock(w, barrier);
     bytes = places[Bytes] == nowhere ? 0 : w.in<uint32_t>(places[Bytes])[lane];
     ranks = places[Ranks] == nowhere ? 0 : w.in<uint16_t>(places[Ranks])[lane];
     if (places[Ranks] != nowhere && !ranks)

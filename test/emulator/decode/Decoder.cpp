@@ -80,15 +80,26 @@ Place Decoder::constant(uint64_t bits, int bytes) {
   if (bytes < 8)
     bits &= (uint64_t{1} << bytes * 8) - 1;
   auto [found, isNew] = constants.try_emplace({bits, bytes}, nowhere);
-  if (!isNew)
-    return found->second;
+  return isNew ? found->second = inPool(bits, bytes) : found->second;
+}
+
+Place Decoder::sharedAddress(uint64_t bits, int bytes) {
+  auto [found, isNew] = sharedAddresses.try_emplace({bits, bytes}, nowhere);
+  if (isNew) {
+    found->second = inPool(bits, bytes);
+    kernel.sharedAddresses.emplace_back(found->second & ~1, bytes);
+  }
+  return found->second;
+}
+
+Place Decoder::inPool(uint64_t bits, int bytes) {
   // The pool is 64-byte aligned by what reads it: places are multiples of 64.
   Place place = kernel.constants.size() * 8;
   kernel.constants.resize(kernel.constants.size() + std::max(bytes * lanes, vectorBytes) / 8);
   auto *begin = reinterpret_cast<std::byte *>(kernel.constants.data()) + place;
   for (int lane = 0; lane < lanes; ++lane)
     std::memcpy(begin + lane * bytes, &bits, bytes);
-  return found->second = place | 1;
+  return place | 1;
 }
 
 int Decoder::registerBytes(const ptx::Operand &operand) const {
@@ -168,8 +179,11 @@ Place Decoder::source(const ptx::Operand &operand, int bytes) {
       return found->second;
     fail("the emulator has no " + operand.name);
   case ptx::Operand::Symbol:
-    if (const Symbol *symbol = find(operand.name))
-      return constant(symbol->address + operand.value, bytes);
+    if (const Symbol *symbol = find(operand.name)) {
+      uint64_t address = symbol->address + operand.value;
+      return symbol->space == Space::Shared ? sharedAddress(address, bytes)
+                                            : constant(address, bytes);
+    }
     fail("there is no " + operand.name);
   default:
     fail("expected a register or a number");

@@ -51,6 +51,9 @@ public:
   /// Bytes of a register operand, 0 of anything else.
   int registerBytes(const ptx::Operand &operand) const;
   Place constant(uint64_t bits, int bytes);
+  /// Of a symbol in shared memory.
+  Place sharedAddress(uint64_t bits, int bytes);
+  Place inPool(uint64_t bits, int bytes);
   Place scratch(int bytes);
   Place carry(); ///< the condition code of add.cc
   /// Of a symbol, if there is one.
@@ -108,6 +111,7 @@ private:
   const ptx::Statement *current = nullptr;
   std::unordered_map<std::string, Symbol> shared;
   std::map<std::pair<uint64_t, int>, Place> constants;
+  std::map<std::pair<uint64_t, int>, Place> sharedAddresses; // which belong to a block
   std::map<int, Place> scratches;
   Place carryPlace = nowhere;
   int depth = 0;

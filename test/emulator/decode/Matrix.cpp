@@ -2,7 +2,8 @@
 //
 // Which lane holds what follows the figures of the PTX manual: lane = 4 * group +
 // t; a register holds `e` elements of one row of A, or one column of B, from t * e
-// on. Products are exact, summed in double precision and rounded once.
+// on. Products are exact, summed in double precision with what was there, and
+// truncated once, which gives the bits of an H200 in most sums.
 //
 //===----------------------------------------------------------------------===//
 #include "test/emulator/decode/Lanes.h"
@@ -78,7 +79,7 @@ void multiply(Warp &w, const Instruction &in, Mask mask) {
   eachOfC([&](int r, int lane, int row, int column, int half) {
     double value = c[row][column];
     if (typeC == Type::F32)
-      w.reg<float>(places[r])[lane] = float(value);
+      w.reg<float>(places[r])[lane] = truncated(value);
     else if (typeC == Type::S32) // wraps, unless .satfinite
       w.reg<uint32_t>(places[r])[lane] =
           in.target ? int32_t(std::clamp(value, -0x1p31, 0x1p31 - 1)) : uint32_t(int64_t(value));

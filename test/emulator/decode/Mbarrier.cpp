@@ -15,7 +15,7 @@ namespace {
 uint32_t addressOf(const Warp &w, const Instruction &in, int lane) {
   uint64_t address =
       in.variant2 == 4 ? w.in<uint32_t>(in.op[4])[lane] : w.in<uint64_t>(in.op[4])[lane];
-  return uint32_t((address & ~windowOf(Window::Shared)) + in.immediate);
+  return ofBlock(w, uint32_t((address & ~windowOf(Window::Shared)) + in.immediate));
 }
 
 Mbarrier &barrierAt(Warp &w, int lane, Block &block, uint32_t address) {

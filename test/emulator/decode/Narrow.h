@@ -11,6 +11,14 @@ namespace emulator {
 
 enum class Round : uint8_t { Nearest, NearestAway, Zero, Down, Up };
 
+/// To f32, towards zero, as tensor cores round.
+inline float truncated(double value) {
+  auto nearest = float(value);
+  return std::abs(double(nearest)) > std::abs(value) && std::isfinite(nearest)
+             ? std::nextafter(nearest, 0.0f)
+             : nearest;
+}
+
 /// `value`, an integer after scaling, rounded to one.
 inline double roundedToInteger(double value, Round round) {
   switch (round) {

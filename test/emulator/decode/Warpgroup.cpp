@@ -141,7 +141,7 @@ void multiply(Warp &w, const PendingProduct &product) {
   eachOfC([&](uint32_t &word, int row, int column, int half) {
     double value = c[row][column];
     if (shape.result == Type::F32)
-      word = std::bit_cast<uint32_t>(float(value));
+      word = std::bit_cast<uint32_t>(truncated(value));
     else if (shape.result == Type::S32)
       word = uint32_t(int64_t(value));
     else

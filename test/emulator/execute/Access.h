@@ -103,7 +103,15 @@ inline uint64_t sharedAddress(uint64_t base, int64_t offset) {
   return (base + offset) & ~windowOf(Window::Shared);
 }
 
+/// A place in the block's own shared memory. In a cluster its addresses have the block's tag, as a
+/// GPU's have its rank: who makes a number of one has to drop that.
+inline uint64_t ofBlock(const Warp &warp, uint64_t address) {
+  uint32_t tag = warp.block->tag;
+  return tag && address >> rankShift == tag ? address & ((1u << rankShift) - 1) : address;
+}
+
 inline std::byte *sharedAt(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
+  address = ofBlock(warp, address);
   if (address & (bytes - 1))
     faultMisaligned(lane, address, bytes);
   const Shared &shared = warp.block->shared;
@@ -114,6 +122,7 @@ inline std::byte *sharedAt(Warp &warp, int lane, uint64_t address, uint32_t byte
 }
 
 inline const std::byte *readShared(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
+  address = ofBlock(warp, address);
   const std::byte *at = sharedAt(warp, lane, address, bytes);
   auto conflict = warp.block->shared.read(address - sharedBase, bytes, warp.clocks, warp.number,
                                           lane, options().uninitialized, options().sharedRaces);
@@ -123,6 +132,7 @@ inline const std::byte *readShared(Warp &warp, int lane, uint64_t address, uint3
 }
 
 inline std::byte *writeShared(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
+  address = ofBlock(warp, address);
   std::byte *at = sharedAt(warp, lane, address, bytes);
   auto conflict = warp.block->shared.write(address - sharedBase, bytes, warp.clocks, warp.number,
                                            lane, options().sharedRaces);

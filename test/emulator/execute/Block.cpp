@@ -16,9 +16,20 @@ size_t aligned(size_t bytes) { return (bytes + cacheLine - 1) / cacheLine * cach
 
 } // namespace
 
-Block::Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t rank)
-    : launch(&launch), cluster(&cluster), rank(rank), launchId(launchId) {
+Block::Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t rank, uint32_t tag)
+    : launch(&launch), cluster(&cluster), rank(rank), tag(tag), launchId(launchId) {
   const Kernel &kernel = *launch.kernel;
+  auto *pool = reinterpret_cast<const std::byte *>(kernel.constants.data());
+  if (tag) {
+    constants.resize(kernel.constants.size() + cacheLine / 8);
+    auto start = reinterpret_cast<uintptr_t>(constants.data());
+    std::byte *own = reinterpret_cast<std::byte *>(constants.data()) + aligned(start) - start;
+    std::memcpy(own, pool, kernel.constants.size() * 8);
+    for (auto [place, bytes] : kernel.sharedAddresses)
+      for (int lane = 0; bytes >= 4 && lane < lanes; ++lane)
+        own[place + lane * bytes + 3] = std::byte(tag); // of a little-endian number
+    pool = own;
+  }
   threads = launch.block[0] * launch.block[1] * launch.block[2];
   // ptxas gives such a kernel what a block of that size can have.
   registersAtLaunch = std::min<uint32_t>(65536 / kernel.maxThreads / 8 * 8, 255);
@@ -36,7 +47,7 @@ Block::Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t
     warp.index = i;
     warp.number = rank * warps.size() + i;
     warp.frame = first + i * frameBytes;
-    warp.constants = reinterpret_cast<const std::byte *>(kernel.constants.data());
+    warp.constants = pool;
     warp.local = locals.data() + i * localBytes;
     warp.localWritten = localsWritten.data() + i * localBytes;
     warp.instructions = warp.laneInstructions = 0;

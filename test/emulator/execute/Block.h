@@ -18,8 +18,12 @@ struct Barrier {
 
 class Cluster;
 
+/// Of an address in shared memory: what is above belongs to a block of a cluster.
+constexpr int rankShift = 24;
+
 struct Block {
-  Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t rank);
+  /// `tag`: what its shared memory's addresses have from bit 24 on.
+  Block(const Launch &launch, uint64_t launchId, Cluster &cluster, uint32_t rank, uint32_t tag);
 
   // These throw a Fault with its place.
   void start(uint64_t linear); ///< as block `linear` of the grid
@@ -42,6 +46,7 @@ struct Block {
   const Launch *launch;
   Cluster *cluster;
   uint32_t rank; ///< in it
+  uint32_t tag;
   uint64_t launchId, linear = 0;
   uint32_t index[3];
   uint32_t threads;
@@ -57,6 +62,7 @@ private:
   [[noreturn]] void fail(const Fault &fault) const;
   uint32_t coordinate(uint32_t thread, int dimension) const;
 
+  std::vector<uint64_t> constants; ///< the kernel's, where addresses are this block's alone
   std::array<Barrier, 16> barriers;
   std::vector<std::byte> frames, locals;
   std::vector<uint8_t> localsWritten;

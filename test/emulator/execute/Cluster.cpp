@@ -8,7 +8,7 @@ namespace emulator {
 Cluster::Cluster(const Launch &launch, uint64_t launchId) {
   uint32_t count = clusterBlocks(*launch.kernel);
   for (uint32_t rank = 0; rank < count; ++rank)
-    blocks.emplace_back(launch, launchId, *this, rank);
+    blocks.emplace_back(launch, launchId, *this, rank, count > 1 ? rank + 1 : 0);
 }
 
 void Cluster::run(uint64_t number) {

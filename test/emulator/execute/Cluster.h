@@ -43,7 +43,6 @@ private:
   Clocks arrived = {};
 };
 
-constexpr int rankShift = 24;
 constexpr uint64_t addressOfRank(uint64_t address, uint32_t rank) {
   return (address & ((1u << rankShift) - 1)) | uint64_t(rank + 1) << rankShift;
 }

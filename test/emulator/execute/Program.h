@@ -50,7 +50,8 @@ struct Kernel {
   std::vector<std::string> opcodes; ///< one an instruction, for messages
   std::vector<Place> places;
   std::vector<std::vector<uint32_t>> branchTables;
-  std::vector<uint64_t> constants; ///< the pool's bytes
+  std::vector<uint64_t> constants;                    ///< the pool's bytes
+  std::vector<std::pair<Place, int>> sharedAddresses; ///< of them, and their bytes
   uint32_t frameBytes = 0, localBytes = 0, sharedBytes = 0, parameterBytes = 0;
   uint32_t dynamicAlignment = 1;
   std::vector<Parameter> parameters;
