@@ -28,8 +28,9 @@ llvm::Expected<std::string> linkerDriver(const llvm::Triple &triple, bool cross)
     if (StringRef(TRANSFORMER_LINKER_DRIVER).contains("clang"))
       names.insert(names.begin(), TRANSFORMER_LINKER_DRIVER);
   }
-  for (StringRef name : names)
-    if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name))
+  for (StringRef name : names) // a path is given back as it is
+    if (llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name);
+        path && llvm::sys::fs::can_execute(*path))
       return *path;
   return llvm::createStringError("no C++ compiler driver was found to link with: expected " +
                                  llvm::join(names, ", "));

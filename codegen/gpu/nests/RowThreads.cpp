@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t mostThreads = 512;
 constexpr int64_t numbersOfThread = 8; // at least, where there are several warps
 constexpr int64_t atOnce = 4;          // loads of a thread on their way
+constexpr int64_t mostHeld = 12;       // numbers of a row in a thread's registers
 
 /// Of a row of so many numbers.
 int64_t threadsOf(int64_t width) {
@@ -86,6 +87,49 @@ void RowThreads::forEach(int64_t count, function_ref<void(Value)> body) {
     b.forEach(b.index(0), b.index(whole), [&](Value i) { body(b.add(thread, b.mul(i, threads))); });
   if (int64_t rest = count % threads)
     b.ifThen(b.less(thread, b.index(rest)), [&] { body(b.add(thread, whole * threads)); });
+}
+
+Value RowThreads::isThere(int64_t count, int64_t turn) {
+  int64_t left = count - turn * threads;
+  return left < threads ? b.less(thread, b.index(left)) : Value();
+}
+
+RowNumbers RowThreads::hold(int64_t count, std::function<Value(Value)> read) {
+  RowNumbers numbers{count, std::move(read), {}};
+  if (!thread || llvm::divideCeil(count, threads) > mostHeld)
+    return numbers;
+  for (int64_t turn = 0; turn * threads < count; ++turn) {
+    auto readOne = [&] { return Values{numbers.read(b.add(thread, turn * threads))}; };
+    Value there = isThere(count, turn);
+    numbers.held.push_back(
+        (there ? b.ifElse(there, readOne, [&] { return Values{b.scalar(0)}; }) : readOne())[0]);
+  }
+  return numbers;
+}
+
+Value RowThreads::sum(const RowNumbers &numbers, function_ref<Value(Value, Value)> term) {
+  if (numbers.held.empty())
+    return sum(numbers.count, [&](Value i) { return term(numbers.read(i), i); });
+  Value total;
+  for (auto [turn, number] : llvm::enumerate(numbers.held)) {
+    auto ordinal = static_cast<int64_t>(turn);
+    Value one = term(number, b.add(thread, ordinal * threads));
+    if (Value there = isThere(numbers.count, ordinal))
+      one = b.select(there, one, b.scalar(0));
+    total = total ? b.addf(total, one) : one;
+  }
+  return ofAll(total, [&](Value x, Value y) { return b.addf(x, y); });
+}
+
+void RowThreads::forEach(const RowNumbers &numbers, function_ref<void(Value, Value)> body) {
+  if (numbers.held.empty())
+    return forEach(numbers.count, [&](Value i) { body(numbers.read(i), i); });
+  for (auto [turn, number] : llvm::enumerate(numbers.held)) {
+    auto ordinal = static_cast<int64_t>(turn);
+    auto one = [&, number = number] { body(number, b.add(thread, ordinal * threads)); };
+    Value there = isThere(numbers.count, ordinal);
+    there ? b.ifThen(there, one) : one();
+  }
 }
 
 void RowThreads::once(function_ref<void()> body) {

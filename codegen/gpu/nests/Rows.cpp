@@ -18,11 +18,12 @@ struct RowNorm {
   Value gamma, beta; // beta may be null
   int64_t width;
 
-  void emit(function_ref<Value(Value i)> x, function_ref<void(Value y, Value i)> put) {
+  void emit(const RowNumbers &x, function_ref<void(Value y, Value i)> put) {
     Value count = b.scalar(double(width));
-    Value mean = rms ? b.scalar(0) : b.divf(row.sum(width, x), count);
-    Value squares = row.sum(width, [&](Value i) {
-      Value difference = b.subf(x(i), mean);
+    auto itself = [](Value v, Value) { return v; };
+    Value mean = rms ? b.scalar(0) : b.divf(row.sum(x, itself), count);
+    Value squares = row.sum(x, [&](Value v, Value) {
+      Value difference = b.subf(v, mean);
       return b.mulf(difference, difference);
     });
     double divisor = norm.getUnbiased() && !rms ? double(width - 1) : double(width);
@@ -31,8 +32,8 @@ struct RowNorm {
     auto root = [&](Value v) -> Value { return math::SqrtOp::create(b, v); };
     Value deviation =
         norm.getEpsOutside() ? b.addf(root(variance), eps) : root(b.addf(variance, eps));
-    row.forEach(width, [&](Value i) {
-      Value y = b.mulf(b.divf(b.subf(x(i), mean), deviation), b.load(gamma, i));
+    row.forEach(x, [&](Value v, Value i) {
+      Value y = b.mulf(b.divf(b.subf(v, mean), deviation), b.load(gamma, i));
       put(beta ? b.addf(y, b.load(beta, i)) : y, i);
     });
   }
@@ -54,11 +55,13 @@ void transformer::simt::emitKernel(Loops &b, kernel::LayerNormOp op) {
              v = b.addf(v, b.load(residual, at(i)));
            return v;
          };
-         if (sums) // may be x's own memory
-           row.forEach(width, [&](Value i) { b.store(input(i), sums, at(i)); });
+         RowNumbers numbers = row.hold(width, input);
+         if (sums) { // may be x's own memory
+           row.forEach(numbers, [&](Value v, Value i) { b.store(v, sums, at(i)); });
+           numbers.read = [&](Value i) { return b.load(sums, at(i)); };
+         }
          RowNorm{b, row, op.getNorm(), op.getRms(), op.getGamma(), op.getBeta(), width}.emit(
-             [&](Value i) { return sums ? b.load(sums, at(i)) : input(i); },
-             [&](Value y, Value i) { b.store(y, result, at(i)); });
+             numbers, [&](Value y, Value i) { b.store(y, result, at(i)); });
        });
 }
 
@@ -70,7 +73,8 @@ void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingOp op) {
     for (Value of : op.getIds())
       ids.push_back(b.loadIndex(of, token[0]));
     auto at = [&](Value i) { return Values{token[0], i}; };
-    row.forEach(width, [&](Value i) {
+    auto put = [&](Value y, Value i) { b.store(y, result, at(i)); };
+    RowNumbers numbers = row.hold(width, [&](Value i) {
       Value sum;
       for (auto [id, table, scale] : llvm::zip_equal(ids, op.getTables(), op.getScales())) {
         Value v = b.load(table, {id, i});
@@ -78,11 +82,12 @@ void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingOp op) {
           v = b.mulf(v, b.scalar(scale));
         sum = sum ? b.addf(sum, v) : v;
       }
-      b.store(sum, result, at(i));
+      return sum;
     });
-    if (!op.getNorm().empty())
+    if (op.getNorm().empty())
+      row.forEach(numbers, put);
+    else
       RowNorm{b, row, *op.getFormula(), false, op.getNorm()[0], op.getNorm()[1], width}.emit(
-          [&](Value i) { return b.load(result, at(i)); },
-          [&](Value y, Value i) { b.store(y, result, at(i)); });
+          numbers, put);
   });
 }
