@@ -19,8 +19,10 @@ void restore() {
 }
 
 void onFirst(int signal) {
-  noted.store(signal);
+  bool isFirst = noted.exchange(signal) == 0;
   restore();
+  if (!isFirst) // two threads were given one each before either came here
+    raise(signal);
 }
 
 } // namespace
