@@ -145,18 +145,20 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 
 // -----
 
-// A product of its own writes what is made of a sum, without having read what is there.
+// A product of its own writes what is made of a sum, without having read what is there; what it is made of is read
+// first, of places in the result alone.
 module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", features = "+ptx70">} {
   // CHECK-LABEL: @product(
   // CHECK: %[[SUMS:.*]] = memref.view {{.*}} to memref<16x40xf32, #gpu.address_space<workgroup>>
   // CHECK: vector.load %[[SUMS]]{{.*}}, vector<4xf32>
   // CHECK: %[[SUM:.*]] = vector.extract
+  // CHECK: %[[BIAS:.*]]:4 = scf.if %[[THERE:.*]] -> (f32, f32, f32, f32)
   // CHECK: vector.load %arg2[%[[COLUMN:.*]]] {{.*}}, vector<4xf32>
-  // CHECK: %[[BIAS:.*]] = vector.extract
+  // CHECK: %[[RESIDUAL:.*]]:4 = scf.if %[[THERE]] -> (f32, f32, f32, f32)
   // CHECK: vector.load %arg3[%[[ROW:.*]], %[[COLUMN]]] {{.*}}, vector<4xf32>
-  // CHECK: %[[RESIDUAL:.*]] = vector.extract
-  // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]
-  // CHECK: arith.addf %[[BIASED]], %[[RESIDUAL]]
+  // CHECK: scf.if %[[THERE]] {
+  // CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]], %[[BIAS]]#0
+  // CHECK: arith.addf %[[BIASED]], %[[RESIDUAL]]#0
   // CHECK-COUNT-6: arith.addf
   // CHECK: vector.store %{{.*}}, %arg4[%[[ROW]], %[[COLUMN]]] {{.*}}, vector<4xf32>
   // CHECK: vector.store %{{.*}}, %arg3[%[[ROW]], %[[COLUMN]]] {{.*}}, vector<4xf32>
