@@ -1,7 +1,7 @@
 //===- Kernels.h - the kernels as threads -----------------------*- C++ -*-===//
 //
-// Plain ones, a block a row of norms and losses, a thread some numbers; attention and matrix products
-// by blocks of threads where there is a target for them.
+// Plain ones, a block a row of norms and losses, a thread some numbers; attention and matrix
+// products by blocks of threads where there is a target for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef CODEGEN_GPU_NESTS_KERNELS_H
