@@ -26,6 +26,19 @@ logged() {
   return "$code"
 }
 
+# together COMMAND...: runs lines of shell, as many at once as there are cores; what each prints comes in this order,
+# and how long it took.
+together() {
+  local folder code=0 number=100 command
+  folder=$(mktemp -d)
+  for command in "$@"; do printf '%s %s\0' $((number++)) "$command"; done |
+    xargs -0 -P "$cores" -I{} bash -o pipefail -c '{ eval "${1#* }"; code=$?; echo "took $SECONDS s: ${1#* }"; } >"$2/${1%% *}" 2>&1
+      exit $code' - {} "$folder" || code=1
+  cat "$folder"/*
+  rm -r "$folder"
+  return $code
+}
+
 now() { date +%s.%N; }
 # seconds_since START [DIGITS]: START is what now() printed.
 seconds_since() { awk -v a="$1" -v b="$(now)" -v d="${2:-1}" 'BEGIN { printf "%.*f", d, b - a }'; }

@@ -1,14 +1,14 @@
 # What is checked of programs for an NVIDIA GPU, on an emulated one (scripts/test) or on a real one
 # (scripts/test-gpu). Sourced, not run.
 
-# in_turn COMMAND...: runs lines of shell.
-in_turn() {
-  local command code=0
-  for command in "$@"; do (eval "$command") || code=1; done
-  return $code
+# assemble_once: from here on ptxas is given each kernel once, whatever programs have it.
+assemble_once() {
+  local real
+  real=$(command -v ptxas || command -v "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas") || return 0
+  export REAL_PTXAS=$real PATH=$root/test/emulator/assembler:$PATH
 }
 
-# gpu_checks HOW AMOUNT [OPTION...]: prints a line "PASS: what" or "FAIL: what" a check. HOW is in_turn, or
+# gpu_checks HOW AMOUNT [OPTION...]: prints a line "PASS: what" or "FAIL: what" a check. HOW is together, or
 # what else is to be done with lines of shell, those that take longest first; AMOUNT few, usual or all; options
 # are those of cuda_commands.py. TRANSFORMER_TEST_TARGET says what is compiled.
 gpu_checks() {

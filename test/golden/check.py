@@ -7,6 +7,7 @@ expectations and the float32 errors.
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -114,7 +115,8 @@ def main() -> int:
     parser.add_argument("--launcher", default="", help="run programs with this, for example an emulator and its options")
     parser.add_argument("--work", type=Path, help="directory to keep programs and outputs in (default: a temporary)")
     parser.add_argument("--live", action="store_true", help="recompute the expectations with the installed PyTorch")
-    parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="cases at a time (default: 2)")
+    jobs = int(os.environ.get("TRANSFORMER_TEST_JOBS", 2))
+    parser.add_argument("--jobs", type=int, default=jobs, help="cases at a time (default: TRANSFORMER_TEST_JOBS, or 2)")
     arguments = parser.parse_args()
     cases = find_cases(arguments.cases, parser)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:

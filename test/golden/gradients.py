@@ -9,10 +9,12 @@ with --record its answers are written.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -185,14 +187,20 @@ def check_case(tool: Path, case: Path, recorded: Path, live: bool, record: bool)
 
 
 def run_cases(kind: str, names: list[str], check_case: Callable[[Path], str]) -> int:
-    """A line a golden case, of what `check_case` says or raises, and the last line; the exit code."""
-    failed = 0
-    for name in names:
+    """A line a golden case, of what `check_case` says or raises, and the last line; the exit code. TRANSFORMER_TEST_JOBS
+    says how many cases there are at a time (default: 1)."""
+
+    def line(name: str) -> str:
         try:
-            print(f"PASS: {kind}/{name}: {check_case(HERE / name)}", flush=True)
+            return f"PASS: {kind}/{name}: {check_case(HERE / name)}"
         except (OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
-            failed += 1
-            print(f"FAIL: {kind}/{name}: {str(error)[:400]}", flush=True)
+            return f"FAIL: {kind}/{name}: {str(error)[:400]}"
+
+    failed = 0
+    with ThreadPoolExecutor(int(os.environ.get("TRANSFORMER_TEST_JOBS", 1))) as pool:
+        for each in pool.map(line, names):
+            failed += each.startswith("FAIL: ")
+            print(each, flush=True)
     print(f"{len(names) - failed} passed, {failed} failed")
     return 1 if failed or not names else 0
 
