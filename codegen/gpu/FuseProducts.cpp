@@ -20,16 +20,6 @@ using simt::ProductOp;
 
 namespace {
 
-/// Whether what a linalg op computes of elements depends on other places of a tensor.
-bool readsTensors(linalg::LinalgOp op) {
-  return op.getBlock()
-      ->walk([](Operation *inner) {
-        bool reads = llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<ShapedType>);
-        return reads ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 bool areTensors(OperandRange values) {
   return llvm::all_of(values, [](Value v) { return isa<RankedTensorType>(v.getType()); });
 }
@@ -64,7 +54,7 @@ Block *addBlock(OpBuilder &b, Region &region, Location loc, unsigned loops, Type
 ProductOp replaceSum(linalg::LinalgOp op) {
   linalg::FillOp zeros = zerosOf(op);
   std::optional<simt::Product> product = simt::matchProduct(op);
-  if (!zeros || !product || readsTensors(op) || !areTensors(op->getOperands()))
+  if (!zeros || !product || simt::readsOtherPlaces(op) || !areTensors(op->getOperands()))
     return {};
   OpBuilder b(op);
   // Its loops are row, column and depth.
@@ -116,7 +106,7 @@ linalg::GenericOp nextOf(ProductOp product) {
     auto op = dyn_cast<linalg::GenericOp>(user);
     if (!op || op->getBlock() != product->getBlock() || op.getNumParallelLoops() != 2 ||
         op.getNumLoops() != 2 || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
-        readsTensors(op) || !areTensors(op->getOperands()))
+        simt::readsOtherPlaces(op) || !areTensors(op->getOperands()))
       continue;
     OpOperand *init = op.getDpsInitOperand(0);
     auto isSame = [&](OpOperand *operand) {

@@ -77,18 +77,11 @@ private:
     Value buffer = operand->get();
     if (!isa<MemRefType>(buffer.getType()))
       return Values(numbersOfThread, buffer);
-    ArrayRef<AffineExpr> results = op.getMatchingIndexingMap(operand).getResults();
-    unsigned column = op.getNumLoops() - 1;
-    auto isOfColumn = [&](AffineExpr e) { return e.isFunctionOfDim(column); };
-    if (llvm::none_of(results, isOfColumn))
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (areNeighbours)
+      return loadNeighbours(b, buffer, map, places.front(), numbersOfThread);
+    if (!map.isFunctionOfDim(op.getNumLoops() - 1))
       return Values(numbersOfThread, readOne(operand, 0));
-    if (areNeighbours && results.back() == b.getAffineDimExpr(column) && isAligned(buffer) &&
-        llvm::none_of(results.drop_back(), isOfColumn)) {
-      Values at;
-      for (AffineExpr each : results)
-        at.push_back(emitIndex(b, each, places.front()));
-      return loadVector(b, buffer, at, numbersOfThread);
-    }
     Values numbers;
     for (int64_t e = 0; e < numbersOfThread; ++e)
       numbers.push_back(readOne(operand, e));
@@ -132,9 +125,8 @@ private:
 
 } // namespace
 
-/// Whether the body reads memory by itself, which for a number that is not there it must not.
-static bool readsBuffers(linalg::GenericOp op) {
-  return op.getBody()
+bool transformer::simt::readsOtherPlaces(linalg::LinalgOp op) {
+  return op.getBlock()
       ->walk([](Operation *inner) {
         bool reads = llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<ShapedType>);
         return reads ? WalkResult::interrupt() : WalkResult::advance();
@@ -155,7 +147,7 @@ bool transformer::simt::isElementwise(linalg::LinalgOp op) {
   };
   bool isWide = type.getRank() && !type.isDynamicDim(type.getRank() - 1) &&
                 (rowWidth(first) >= fewColumns || llvm::all_of(generic.getOutputs(), isAligned));
-  return isWide && llvm::all_of(generic.getDpsInitsMutable(), isWhole) && !readsBuffers(generic);
+  return isWide && llvm::all_of(generic.getDpsInitsMutable(), isWhole) && !readsOtherPlaces(op);
 }
 
 void transformer::simt::emitElementwise(Loops &b, linalg::LinalgOp op) {

@@ -62,8 +62,10 @@ bool hasTensorCoreAttention(kernel::PagedAttentionOp op, const GpuTarget *target
 
 /// Whether a linalg op adds terms along one loop: a matrix product, of whatever the operands hold.
 bool isSumOfTerms(linalg::LinalgOp op);
-/// Whether the elements of all results are a multiple of what a thread takes, at places for
-/// vectors.
+/// Whether what a linalg op computes of elements depends on other places of a tensor or buffer.
+bool readsOtherPlaces(linalg::LinalgOp op);
+/// Whether a linalg op computes each element of its results alone, in rows of which a thread can
+/// take several.
 bool isElementwise(linalg::LinalgOp op);
 /// A thread for several elements.
 void emitElementwise(Loops &b, linalg::LinalgOp op);

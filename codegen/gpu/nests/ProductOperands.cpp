@@ -1,6 +1,7 @@
 //===- ProductOperands.cpp - what a matrix product multiplies -------------===//
 #include "codegen/gpu/nests/ProductOperands.h"
 #include "codegen/gpu/dialect/GpuDialect.h"
+#include "codegen/gpu/nests/Blocks.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -157,6 +158,29 @@ int64_t transformer::simt::alignedNumbers(Value buffer, int64_t most) {
     return 1;
   while (numbers > 1 && type.getShape().back() % numbers)
     numbers /= 2;
+  return numbers;
+}
+
+Values transformer::simt::loadNeighbours(Loops &b, Value buffer, AffineMap map, ValueRange at,
+                                         int64_t count) {
+  auto column = static_cast<unsigned>(at.size()) - 1;
+  auto place = [&](int64_t e) {
+    Values dims(at), place;
+    dims.back() = b.add(dims.back(), e);
+    for (AffineExpr each : map.getResults())
+      place.push_back(emitIndex(b, each, dims));
+    return place;
+  };
+  auto isOfColumn = [&](AffineExpr each) { return each.isFunctionOfDim(column); };
+  if (count == 1 || llvm::none_of(map.getResults(), isOfColumn))
+    return Values(count, b.load(buffer, place(0)));
+  if (map.getResults().back() == b.getAffineDimExpr(column) &&
+      llvm::none_of(map.getResults().drop_back(), isOfColumn) &&
+      alignedNumbers(buffer, count) == count)
+    return loadVector(b, buffer, place(0), count);
+  Values numbers;
+  for (int64_t e = 0; e < count; ++e)
+    numbers.push_back(b.load(buffer, place(e)));
   return numbers;
 }
 

@@ -18,6 +18,9 @@ int64_t alignedRows(Value buffer, int64_t most);
 /// How many neighbours of a buffer, at most `most`, lie at a multiple of as many, in rows that are
 /// of as many or more; 1: any number.
 int64_t alignedNumbers(Value buffer, int64_t most);
+/// What `buffer` holds for `count` neighbouring columns from `at` on, in as few pieces as it
+/// allows.
+Values loadNeighbours(Loops &b, Value buffer, AffineMap map, ValueRange at, int64_t count);
 /// Whether a loop's `count` is known to be a multiple of `tile`.
 bool isWhole(Value count, int64_t tile);
 

@@ -63,30 +63,6 @@ void emitThreads(Loops &b, linalg::LinalgOp op, Finish finish) {
   });
 }
 
-/// What `buffer` holds at neighbouring columns from `at` on, in as few pieces as it allows.
-Values read(Loops &b, Value buffer, AffineMap map, ValueRange at, size_t count) {
-  AffineExpr column = b.getAffineDimExpr(static_cast<unsigned>(at.size()) - 1);
-  auto place = [&](size_t e) {
-    Values dims(at), place;
-    dims.back() = b.add(dims.back(), static_cast<int64_t>(e));
-    for (AffineExpr each : map.getResults())
-      place.push_back(emitIndex(b, each, dims));
-    return place;
-  };
-  auto isOfColumn = [](AffineExpr each) { return each.isFunctionOfDim(1); };
-  auto size = static_cast<int64_t>(count);
-  if (count == 1 || llvm::none_of(map.getResults(), isOfColumn))
-    return Values(count, b.load(buffer, place(0)));
-  if (map.getResults().back() == column &&
-      llvm::none_of(map.getResults().drop_back(), isOfColumn) &&
-      alignedNumbers(buffer, size) == size)
-    return loadVector(b, buffer, place(0), size);
-  Values numbers;
-  for (size_t e = 0; e < count; ++e)
-    numbers.push_back(b.load(buffer, place(e)));
-  return numbers;
-}
-
 void write(Loops &b, ValueRange numbers, Value buffer, ValueRange at) {
   auto size = static_cast<int64_t>(numbers.size());
   if (size > 1 && alignedNumbers(buffer, size) == size)
@@ -134,19 +110,15 @@ linalg::GenericOp sumsOf(Loops &b, ProductOp op) {
   return sums;
 }
 
-} // namespace
-
-namespace {
-
 /// What is read of a place, nothing where it is outside of the result.
 Values readIfThere(Loops &b, const SumsAt &place, Value buffer, AffineMap map) {
-  size_t count = place.sums.size();
+  auto count = static_cast<int64_t>(place.sums.size());
   if (!place.isThere)
-    return read(b, buffer, map, place.at, count);
+    return loadNeighbours(b, buffer, map, place.at, count);
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
   Value none = arith::ConstantOp::create(b, b.getZeroAttr(element));
   return b.ifElse(
-      place.isThere, [&] { return read(b, buffer, map, place.at, count); },
+      place.isThere, [&] { return loadNeighbours(b, buffer, map, place.at, count); },
       [&] { return Values(count, none); });
 }
 
@@ -195,10 +167,9 @@ void transformer::simt::emitKernel(Loops &b, ProductOp op) {
   };
   emitSums(b, sums, [&](ArrayRef<SumsAt> places) {
     SmallVector<SmallVector<Values>> others(places.size());
-    for (auto [place, ofPlace] : llvm::zip_equal(places, others)) {
+    for (auto [place, ofPlace] : llvm::zip_equal(places, others))
       for (auto [i, other] : llvm::enumerate(op.getOthers()))
         ofPlace.push_back(readIfThere(b, place, other, op.otherMap(static_cast<unsigned>(i))));
-    }
     for (auto [place, ofPlace] : llvm::zip_equal(places, others))
       ifThere(b, place, [&, &place = place, &ofPlace = ofPlace] { writeResult(place, ofPlace); });
   });

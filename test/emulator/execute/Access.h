@@ -111,7 +111,6 @@ inline uint64_t ofBlock(const Warp &warp, uint64_t address) {
 }
 
 inline std::byte *sharedAt(Warp &warp, int lane, uint64_t address, uint32_t bytes) {
-  address = ofBlock(warp, address);
   if (address & (bytes - 1))
     faultMisaligned(lane, address, bytes);
   const Shared &shared = warp.block->shared;
