@@ -128,35 +128,42 @@ public:
     for (OpOperand *input : op.getDpsInputOperands())
       if (input->get().getDefiningOp() != product)
         added.push_back(input);
-    isOnlyReader = llvm::all_of(product->getUsers(), [&](Operation *user) { return user == op; });
+    auto isOurs = [&](Operation *user) { return user == op; };
+    for (OpResult result : product->getResults())
+      if (!llvm::all_of(result.getUsers(), isOurs))
+        kept.push_back(result.getResultNumber());
   }
 
   /// Whether the product can be written where it stands or, if nothing else reads it, later.
   bool isPossible() {
-    if (isOnlyReader)
+    if (kept.empty())
       return true;
     constexpr size_t mostOuts = 2; // pointers and sizes take registers
-    if (product.getOuts().size() >= mostOuts)
+    if (kept.size() >= mostOuts)
       return false;
     DominanceInfo dominance(op->getParentOp());
+    auto isThere = [&](Value v) { return dominance.properlyDominates(v, product); };
+    auto empty = op.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
+    if (empty && !isThere(empty) && llvm::all_of(empty->getOperands(), isThere))
+      empty->moveBefore(product);
     llvm::SetVector<Value> values;
     getUsedValuesDefinedAbove(op->getRegions(), values);
     for (OpOperand *input : added)
       values.insert(input->get());
     values.insert(op.getOutputs()[0]);
-    return llvm::all_of(values, [&](Value v) { return dominance.properlyDominates(v, product); });
+    return llvm::all_of(values, isThere);
   }
 
   ProductOp fuse() {
-    OpBuilder b(isOnlyReader ? op.getOperation() : product.getOperation());
+    OpBuilder b(kept.empty() ? op.getOperation() : product.getOperation());
     SmallVector<Value> others(product.getOthers()), outs;
     SmallVector<AffineMap> maps(product.getMaps().getAsValueRange<AffineMapAttr>());
     for (OpOperand *input : added) {
       others.push_back(input->get());
       maps.push_back(op.getMatchingIndexingMap(input));
     }
-    if (!isOnlyReader)
-      llvm::append_range(outs, product.getOuts());
+    for (unsigned i : kept)
+      outs.push_back(product.getOuts()[i]);
     outs.push_back(op.getOutputs()[0]);
     auto fused =
         ProductOp::create(b, op.getLoc(), ValueRange(outs).getTypes(), product.getFactors(), others,
@@ -166,8 +173,8 @@ public:
     extend(b, fused);
     op.getResult(0).replaceAllUsesWith(fused->getResults().back());
     op.erase();
-    if (!isOnlyReader)
-      product->replaceAllUsesWith(fused->getResults().drop_back());
+    for (auto [i, result] : llvm::zip(kept, fused->getResults()))
+      product->getResult(i).replaceAllUsesWith(result);
     product.erase();
     return fused;
   }
@@ -188,8 +195,8 @@ private:
     b.setInsertionPoint(yield);
     cloneBody(b, op, block.getArguments().take_front(2), map);
     SmallVector<Value> values;
-    if (!isOnlyReader)
-      llvm::append_range(values, yield.getValues());
+    for (unsigned i : kept)
+      values.push_back(yield.getValues()[i]);
     values.push_back(map.lookupOrDefault(op.getBlock()->getTerminator()->getOperand(0)));
     yield.getValuesMutable().assign(values);
   }
@@ -197,7 +204,7 @@ private:
   ProductOp product;
   linalg::GenericOp op;
   SmallVector<OpOperand *> added;
-  bool isOnlyReader;
+  SmallVector<unsigned> kept; // results that others read, too
 };
 
 struct FuseProductsPass : mlir::transformer::impl::FuseProductsBase<FuseProductsPass> {

@@ -2,7 +2,6 @@
 #include "codegen/gpu/NarrowCaches.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "dialect/QuantizeOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
@@ -43,14 +42,6 @@ public:
       for (OpOperand &use : cache.getUses())
         addReader(use, left);
     }
-  }
-
-  /// What functions take and return is what is in them by now.
-  static void updateTypes(func::FuncOp function) {
-    auto end = cast<func::ReturnOp>(function.getBody().back().getTerminator());
-    function.setType(FunctionType::get(function.getContext(),
-                                       function.getBody().front().getArgumentTypes(),
-                                       end.getOperandTypes()));
   }
 
 private:
@@ -104,5 +95,12 @@ void transformer::narrowCaches(ModuleOp module) {
     all.narrow(cache);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal())
-      Caches::updateTypes(function);
+      updateType(function);
+}
+
+void transformer::updateType(func::FuncOp function) {
+  auto end = cast<func::ReturnOp>(function.getBody().back().getTerminator());
+  function.setType(FunctionType::get(function.getContext(),
+                                     function.getBody().front().getArgumentTypes(),
+                                     end.getOperandTypes()));
 }

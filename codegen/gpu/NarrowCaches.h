@@ -2,7 +2,7 @@
 #ifndef CODEGEN_GPU_NARROWCACHES_H
 #define CODEGEN_GPU_NARROWCACHES_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::transformer {
 
@@ -15,6 +15,9 @@ FloatType roundingOf(Value rows);
 /// Makes all caches bf16, or f16, where all that is appended to any has been rounded to it: nothing
 /// else reads or writes them, so no number changes.
 void narrowCaches(ModuleOp module);
+
+/// What a function takes and returns becomes what is in it by now.
+void updateType(func::FuncOp function);
 
 } // namespace mlir::transformer
 

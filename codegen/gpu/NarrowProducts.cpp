@@ -41,6 +41,40 @@ Value mlir::transformer::emptyRows(ImplicitLocOpBuilder &b, FloatType type, int6
   return tensor::ExtractSliceOp::create(b, out, zeros, sizes, ones);
 }
 
+bool mlir::transformer::isRounding(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
+    return false;
+  auto made = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  return made && made.getIn() == op.getBlock()->getArgument(0) && kernel::isHalf(made.getType());
+}
+
+Value mlir::transformer::roundBefore(Operation *op, Value rows, FloatType type) {
+  linalg::GenericOp later;
+  for (Operation *user : rows.getUsers()) {
+    auto rounding = dyn_cast<linalg::GenericOp>(user);
+    if (!rounding || rounding->getBlock() != op->getBlock() || !isRounding(rounding) ||
+        getElementTypeOrSelf(rounding.getResult(0)) != type)
+      continue;
+    if (rounding->isBeforeInBlock(op))
+      return rounding.getResult(0);
+    later = rounding;
+  }
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  auto of = cast<RankedTensorType>(rows.getType());
+  Value out = of.getRank() == 2
+                  ? emptyRows(b, type, of.getDimSize(1), tensor::getMixedSize(b, b.getLoc(), rows, 0))
+                  : tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), rows), type);
+  Value rounded = elementwise(b, out, rows, b.getMultiDimIdentityMap(of.getRank()),
+                              [&](Scalars &s, ValueRange v) { return s.toHalf(type, v[0]); });
+  if (later) {
+    later.replaceAllUsesWith(ValueRange{rounded});
+    later.erase();
+  }
+  return rounded;
+}
+
 Value mlir::transformer::largest(Scalars &b, Value from, Value end,
                                  function_ref<Value(Scalars &, Value)> at) {
   auto loop = scf::ForOp::create(b, from, end, b.index(1), b.real(0));

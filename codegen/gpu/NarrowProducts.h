@@ -29,24 +29,7 @@ struct Scalars : ImplicitLocOpBuilder {
   }
 
   /// To nearest, ties to even; a NaN stays one.
-  Value toHalf(FloatType type, Value x) {
-    if (type.isF16())
-      return arith::TruncFOp::create(*this, type, x);
-    Value whole = bits(x), high = arith::ShRUIOp::create(*this, whole, word(16));
-    Value odd = arith::AndIOp::create(*this, high, word(1));
-    Value rounded = arith::AddIOp::create(*this, whole, word(0x7fff));
-    rounded = arith::ShRUIOp::create(*this, arith::AddIOp::create(*this, rounded, odd), word(16));
-    rounded = select(isNaN(x), word(0x7fc0), rounded);
-    Value half = arith::TruncIOp::create(*this, getI16Type(), rounded);
-    return arith::BitcastOp::create(*this, type, half);
-  }
-  Value fromHalf(Value x) {
-    if (!x.getType().isBF16())
-      return widen(x);
-    Value half = arith::BitcastOp::create(*this, getI16Type(), x);
-    Value whole = arith::ExtUIOp::create(*this, getI32Type(), half);
-    return ofBits(arith::ShLIOp::create(*this, whole, word(16)));
-  }
+  Value toHalf(FloatType type, Value x) { return arith::TruncFOp::create(*this, type, x); }
   /// The same number; what reads it may take it as bf16, or f16.
   Value widen(Value x) {
     return kernel::isHalf(x.getType()) ? arith::ExtFOp::create(*this, getF32Type(), x).getResult()
@@ -75,6 +58,11 @@ using Body = function_ref<Value(Scalars &b, ValueRange inputs)>;
 /// Rows of 16-bit numbers to write, [rows, width], each of which begins at a multiple of 16 bytes:
 /// boxes of those can be copied.
 Value emptyRows(ImplicitLocOpBuilder &b, FloatType type, int64_t width, OpFoldResult rows);
+
+/// Rounds each number of a tensor to bf16 or f16, as `elementwise` has it with `toHalf`.
+bool isRounding(linalg::GenericOp op);
+/// Where in front of `op` rows, f32 of a static width, are rounded to `type`: there by now, or made.
+Value roundBefore(Operation *op, Value rows, FloatType type);
 
 /// One elementwise op that writes `out`, or over `shape`.
 Value elementwise(ImplicitLocOpBuilder &b, Value out, ValueRange inputs,

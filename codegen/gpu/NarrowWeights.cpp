@@ -99,7 +99,7 @@ private:
     }
     numbers = elementwise(b, shapeOf(outputs, (inputs + 1) / 2), {}, b.getI8Type(), scales,
                           groupOf(group / 2),
-                          [&](Scalars &s, ValueRange v) { return pairOf(s, s.fromHalf(v[0])); });
+                          [&](Scalars &s, ValueRange v) { return pairOf(s, s.widen(v[0])); });
   }
 
   /// Of the n and the group of k that the op is at.
@@ -153,7 +153,7 @@ private:
     whole = arith::ShRUIOp::create(s, whole, arith::MulIOp::create(s, odd, s.word(4)));
     whole = arith::AndIOp::create(s, whole, s.word(15));
     whole = arith::SubIOp::create(s, whole, s.word(8));
-    return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), whole), s.fromHalf(scale));
+    return s.mul(arith::SIToFPOp::create(s, s.getF32Type(), whole), s.widen(scale));
   }
 
   QuantizeWeightOp op;
@@ -208,7 +208,7 @@ public:
     }
     if (!wideUses.empty()) {
       rows = made(b.getF32Type(), rows, [&](Scalars &s, Value x) {
-        return s.fromHalf(x.getType() == type ? x : s.toHalf(type, x));
+        return s.widen(x.getType() == type ? x : s.toHalf(type, x));
       });
       for (OpOperand *use : wideUses)
         use->set(rows);

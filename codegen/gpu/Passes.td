@@ -28,6 +28,16 @@ def HostInputs : Pass<"transformer-gpu-host-inputs", "::mlir::ModuleOp"> {
   }];
 }
 
+def InlineKernels : Pass<"transformer-gpu-inline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Functions of one kernel to their callers";
+  let description = [{
+    A private function that is one kernel and scalars for it, as the update of a parameter is, goes
+    where it is called: what its calls compute alike, as the coefficients of a step, is computed
+    once, and equal kernels become one later.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
   let summary = "Weights that are rounded stay narrow";
   let description = [{
@@ -42,6 +52,45 @@ def NarrowWeights : Pass<"transformer-gpu-narrow-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::transformer::simt::GpuDialect"];
+}
+
+def NarrowCalls : Pass<"transformer-gpu-narrow-calls", "::mlir::ModuleOp"> {
+  let summary = "Functions take and give what is rounded";
+  let description = [{
+    An argument or a result of a private function that all who read it round to bf16 or f16 is
+    rounded before it is passed: what a layer keeps for its backward takes half the memory, and
+    who makes it can write it so; weights are rounded once, for forward and backward. Left alone:
+    what somebody reads as f32, too, and rows or columns that do not begin at multiples of 16 bytes.
+
+    ```mlir
+    %y = call @layer(%x) : (tensor<?x64xf32>) -> tensor<?x64xf32>   // @layer rounds %x, others %y
+    // becomes
+    %rounded = linalg.generic ... arith.truncf ... -> tensor<?x64xbf16>
+    %y = call @layer(%rounded) : (tensor<?x64xbf16>) -> tensor<?x64xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FuseRoundings : Pass<"transformer-gpu-fuse-roundings", "::mlir::ModuleOp"> {
+  let summary = "Kernels write what is rounded";
+  let description = [{
+    A norm, dropout, rotary embedding or the backward of a loss whose result is rounded to bf16 or
+    f16 writes it so; a norm or dropout of which others read the f32, too, writes both.
+    What a product makes is `transformer-gpu-fuse-products`' to round.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def InsertResults : Pass<"transformer-gpu-insert-results", "::mlir::ModuleOp"> {
+  let summary = "Kernels write where their results are copied";
+  let description = [{
+    A kernel that fills a buffer which is then but copied to a part of another (the gradients of q,
+    k and v to that of a merged projection) writes that part. Left alone: a buffer that others
+    read, and a part whose place is computed, or whose memory is used, between kernel and copy.
+    Run it behind bufferisation.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def FuseProducts : Pass<"transformer-gpu-fuse-products", "::mlir::ModuleOp"> {

@@ -16,11 +16,15 @@ using namespace mlir::transformer;
 
 void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   manager.addPass(createNarrowWeights());
+  manager.addPass(createInlineKernels());
+  manager.addPass(createNarrowCalls());
+  manager.addPass(createFuseRoundings());
   addPreparePasses(manager);
   manager.addPass(createLowerPrepare());
   manager.addPass(createFuseProducts());
   manager.addPass(createBufferizeModule());
   addCleanUp(manager);
+  manager.addPass(createInsertResults());
   manager.addPass(createEmitGpuKernels());
   manager.addPass(createConvertLinalgToParallelLoopsPass());
   addCleanUp(manager);

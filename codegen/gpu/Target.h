@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
+#include <algorithm>
 #include <cstdint>
 
 namespace mlir::transformer {
@@ -14,7 +15,10 @@ struct ProductTile {
   int64_t depth;                     // of the sum, in shared memory at once
   int64_t stages;                    // of shared memory: all but one are on their way
   int64_t rowsOfPart, columnsOfPart; // a thread's; with tensor cores a warp's or warpgroup's
+  int64_t partThreads = 1;  // that have a part: 32 by mma.sync, 128 by wgmma
+  int64_t leastThreads = 0; // of a block: those that have no part copy alone
   int64_t parts() const { return rows / rowsOfPart * (columns / columnsOfPart); }
+  int64_t threads() const { return std::max(parts() * partThreads, leastThreads); }
 };
 
 /// A GPU's numbers; tiles follow from them.
@@ -48,12 +52,15 @@ struct GpuTarget {
   ProductTile packedProductOfFew = {16, 32, 256, 3, 1, 4};
   /// On tensor cores: a warp by mma.sync, or a warpgroup by wgmma, one of whose operands has 64
   /// rows and the other at most 256.
-  int64_t tensorPartThreads = 32;
-  ProductTile tensorProduct = {128, 128, 32, 4, 64, 32};
-  ProductTile tensorProductOfFew = {16, 32, 128, 4, 16, 16};
+  ProductTile tensorProduct = {128, 128, 32, 4, 64, 32, 32};
+  ProductTile tensorProductOfFew = {16, 32, 128, 4, 16, 16, 32};
+  /// In place of `tensorProduct` for results of at most so many columns, a multiple of its own:
+  /// more blocks, and fewer that wait for the last ones. No columns: there is none.
+  ProductTile narrowTensorProduct = {};
+  int64_t mostNarrowColumns = 4096;
   /// Of float32 rounded to TF32, a warp by mma.sync.
-  ProductTile tf32Product = {128, 128, 32, 3, 64, 32};
-  ProductTile tf32ProductOfFew = {16, 32, 64, 4, 16, 16};
+  ProductTile tf32Product = {128, 128, 32, 3, 64, 32, 32};
+  ProductTile tf32ProductOfFew = {16, 32, 64, 4, 16, 16, 32};
   /// Tiles of rows, at most, whose blocks follow each other before those of the next columns: what
   /// is on the multiprocessors at once reads about as much of either operand.
   int64_t tensorProductGroup = 16;

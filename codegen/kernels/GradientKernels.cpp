@@ -27,7 +27,7 @@ LogicalResult CrossEntropyGradientOp::verify() {
   if (failed(classes) || failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
       failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
     return failure();
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *classes});
+  return verifyRoundedOut(*this, getOuts()[0], {kAny, *classes});
 }
 
 /// Labels like x, or one for each of its rows.
@@ -211,9 +211,15 @@ LogicalResult EmbeddingGradientOp::verify() {
 }
 
 LogicalResult DropoutOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
+  if (failed(verifyKernel(*this, std::clamp<size_t>(getOuts().size(), 1, 2))))
     return failure();
-  return verifyRowsAndOut(*this, "x", getX(), getOuts()[0]);
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  if (failed(width))
+    return failure();
+  for (Value out : getOuts())
+    if (failed(verifyRoundedOut(*this, out, {kAny, *width})))
+      return failure();
+  return success();
 }
 
 LogicalResult AttentionGradientOp::verify() {

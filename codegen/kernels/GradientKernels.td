@@ -29,7 +29,7 @@ def Kernel_CrossEntropyOp : Kernel_Op<"cross_entropy"> {
 
 def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient"> {
   let summary = "backward of cross_entropy";
-  let description = [{ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar; outs: dlogits `[T, V]`.}];
+  let description = [{ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar; outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16.}];
   let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$ignore_index, OptionalAttr<I64Attr>:$padding_index, F64Attr:$label_smoothing);
   let assemblyFormat = "`ins` `(` $logits `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
@@ -156,7 +156,10 @@ def Kernel_EmbeddingGradientOp : Kernel_Op<"embedding_gradient"> {
 
 def Kernel_DropoutOp : Kernel_Op<"dropout"> {
   let summary = "zeros for some numbers, the others scaled up";
-  let description = [{ins: x `[T, W]` (rows may be strided), key i64; outs: `[T, W]`, which may be x's buffer.}];
+  let description = [{
+    ins: x `[T, W]` (rows may be strided), key i64; outs: `[T, W]`, f32, which may be x's buffer, or rounded
+    to bf16 or f16, or both.
+  }];
   let arguments = (ins Kernel_Buffer:$x, I64:$key, Variadic<Kernel_Buffer>:$outs, F64Attr:$rate);
   let assemblyFormat = "`ins` `(` $x `,` $key `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }

@@ -147,7 +147,7 @@ LogicalResult EmbeddingOp::verify() {
 }
 
 LogicalResult LayerNormOp::verify() {
-  if (failed(verifyKernel(*this, getOuts().size() == 2 ? 2 : 1)))
+  if (failed(verifyKernel(*this, std::clamp<size_t>(getOuts().size(), 1, 3))))
     return failure();
   if (getResidual().size() > 1)
     return emitOpError() << "expected at most one residual, found " << getResidual().size();
@@ -170,10 +170,23 @@ LogicalResult LayerNormOp::verify() {
   for (Value residual : getResidual())
     if (failed(verifyBuffer(*this, "a residual", residual, f32(*this), {kAny, *width})))
       return failure();
-  for (auto [i, out] : llvm::enumerate(getOuts()))
-    if (failed(verifyBuffer(*this, "out " + Twine(i), out, f32(*this), {kAny, *width})))
+  if (Value sum = getSum(); sum && failed(verifyBuffer(*this, "the sum", sum, f32(*this), {kAny, *width})))
+    return failure();
+  if (getOuts().size() > 1 + (getSum() ? 1 : 0) + (getRounded() ? 1 : 0))
+    return emitOpError() << "expected the third out in 16 bits, found " << getOuts()[2].getType();
+  for (Value out : getOuts())
+    if (failed(verifyRoundedOut(*this, out, {kAny, *width})))
       return failure();
   return success();
+}
+
+Value LayerNormOp::getRounded() {
+  Value last = getOuts().back();
+  return getOuts().size() > 1 && isHalf(getElementTypeOrSelf(last)) ? last : Value();
+}
+
+Value LayerNormOp::getSum() {
+  return getOuts().size() > (getRounded() ? 2 : 1) ? getOuts()[1] : Value();
 }
 
 LogicalResult transformer::kernel::verifyBias(Operation *op, Value value, int64_t heads) {
@@ -352,5 +365,5 @@ LogicalResult RotaryEmbeddingOp::verify() {
   if (*rotated % 2 || *rotated > *width / heads)
     return emitOpError() << "expected a table of an even width of at most " << *width / heads
                          << ", found " << *rotated;
-  return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {kAny, *width});
+  return verifyRoundedOut(*this, getOuts()[0], {kAny, *width});
 }

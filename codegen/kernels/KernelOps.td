@@ -156,14 +156,19 @@ def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
   let summary = "layer normalisation, with an optional residual added first";
   let description = [{
     ins: x `[T, W]` (rows may be strided), residual 0 or 1 times `[T, W]`, gamma
-    and beta `[W]`; outs: result `[T, W]` and, optionally, the sum x + residual
-    `[T, W]`. x may be the same buffer as an out. With `rms` there is no beta and
+    and beta `[W]`; outs: result `[T, W]`, which may be rounded to bf16 or f16, and, optionally,
+    the sum x + residual `[T, W]` and the result again, rounded. x may be the same buffer as an out. With `rms` there is no beta and
     rows are divided by their root mean square; then gamma may be `[D]`, of which
     W is a multiple: parts of D columns are rows of their own. Semantics:
     `transformer.layer_norm`, `rms_norm`.
   }];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$residual, Kernel_Buffer:$gamma, Optional<Kernel_Buffer>:$beta,
                        Variadic<Kernel_Buffer>:$outs, Transformer_NormAttr:$norm, UnitAttr:$rms);
+  let extraClassDeclaration = Kernel_DestinationDeclaration # [{
+    /// Outs; null: there is none.
+    ::mlir::Value getSum();
+    ::mlir::Value getRounded();
+  }];
   let assemblyFormat = "`ins` `(` $x (`residual` `(` $residual^ `)`)? `,` $gamma (`,` $beta^)? `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
 }
 
@@ -255,7 +260,7 @@ def Kernel_RotaryEmbeddingOp : Kernel_Op<"rotary_embedding"> {
   let summary = "rotates pairs of columns by the token's position";
   let description = [{
     ins: x `[T, num_heads * D]` (rows may be strided), table `[T, R]`; outs:
-    `[T, num_heads * D]`, which may be x's buffer. Semantics:
+    `[T, num_heads * D]`, which may be x's buffer, or rounded to bf16 or f16. Semantics:
     `transformer.rotary_embedding`, with `inverse` its gradient's.
   }];
   let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$table, Variadic<Kernel_Buffer>:$outs, I64Attr:$num_heads,

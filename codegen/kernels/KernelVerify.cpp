@@ -1,5 +1,6 @@
 //===- KernelVerify.cpp - what the operands of a kernel must be -----------===//
 #include "codegen/kernels/KernelVerify.h"
+#include "codegen/kernels/KernelDialect.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,6 +42,12 @@ LogicalResult mlir::transformer::kernel::verifyRowsAndOut(Operation *op, const T
   if (failed(width))
     return failure();
   return verifyBuffer(op, "an out", out, f32(op), {kAny, *width});
+}
+
+LogicalResult mlir::transformer::kernel::verifyRoundedOut(Operation *op, Value out,
+                                                          ArrayRef<int64_t> shape) {
+  Type element = getElementTypeOrSelf(out);
+  return verifyBuffer(op, "an out", out, isHalf(element) ? element : f32(op), shape);
 }
 
 LogicalResult mlir::transformer::kernel::verifyCount(Operation *op, StringRef what, size_t expected,

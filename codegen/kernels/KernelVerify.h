@@ -25,6 +25,9 @@ FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value, Typ
 /// Rows `[T, W]` and an out of the same width; the number of its rows may be another.
 LogicalResult verifyRowsAndOut(Operation *op, const Twine &what, Value rows, Value out);
 
+/// An out of f32, or of bf16 or f16, to which its numbers are rounded then.
+LogicalResult verifyRoundedOut(Operation *op, Value out, ArrayRef<int64_t> shape);
+
 /// Attention's position_bias: `[heads]` or `[heads, P]`, or none.
 LogicalResult verifyBias(Operation *op, Value value, int64_t heads);
 

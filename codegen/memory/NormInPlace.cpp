@@ -27,7 +27,7 @@ struct NormInPlacePass : mlir::transformer::impl::NormInPlaceBase<NormInPlacePas
   void runOnOperation() override {
     getOperation()->walk([](kernel::LayerNormOp op) {
       Value x = op.getX();
-      OpOperand &out = op.getOutsMutable()[op.getOuts().size() - 1];
+      OpOperand &out = op.getOutsMutable()[op.getSum() ? 1 : 0];
       if (isOwnBuffer(x) && hasOneReader(x) && x.getType() == out.get().getType() &&
           out.get().getDefiningOp<tensor::EmptyOp>())
         out.set(x);

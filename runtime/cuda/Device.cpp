@@ -13,6 +13,7 @@ namespace {
 
 /// Of pinned memory: enough for a copy at full speed, little beside what programs need.
 constexpr size_t pinnedBytes = size_t(4) << 20;
+constexpr size_t downloadedBytes = size_t(1) << 20; // at once
 
 /// As CUDA's other programs read it.
 bool isBlocking() {
@@ -58,7 +59,7 @@ void Device::release() noexcept {
     driver.cuStreamSynchronize(stream);
   functions.clear();
   times.reset();
-  for (Pinned *pinned : {&uploads[0], &uploads[1], &downloads}) {
+  for (Pinned *pinned : {&uploads[0], &uploads[1], &downloads[0], &downloads[1]}) {
     if (pinned->copied)
       driver.cuEventDestroy(pinned->copied);
     if (pinned->data)
@@ -108,10 +109,10 @@ void Device::loadKernels() {
          said.empty() ? "" : ": ", printable(said, 300));
 }
 
-Device::Pinned Device::makePinned() {
+Device::Pinned Device::makePinned(size_t bytes) {
   Pinned result;
   void *memory = nullptr;
-  driver.check(driver.cuMemAllocHost(&memory, pinnedBytes), "cuMemAllocHost");
+  driver.check(driver.cuMemAllocHost(&memory, bytes), "cuMemAllocHost");
   result.data = static_cast<char *>(memory);
   driver.check(driver.cuEventCreate(&result.copied, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
   return result;
@@ -131,7 +132,7 @@ void Device::upload(void *to, const void *from, size_t bytes) {
     }
     Pinned &piece = uploads[current];
     if (!piece.data)
-      piece = makePinned();
+      piece = makePinned(pinnedBytes);
     size_t count = std::min(bytes - done, pinnedBytes - used);
     std::memcpy(piece.data + used, static_cast<const char *>(from) + done, count);
     driver.check(driver.cuMemcpyHtoDAsync(addressOf(to) + done, piece.data + used, count, stream),
@@ -141,15 +142,26 @@ void Device::upload(void *to, const void *from, size_t bytes) {
   }
 }
 
+/// By two pieces of pinned memory: one arrives while the other is copied from.
 void Device::download(void *to, const void *from, size_t bytes) {
-  if (!downloads.data)
-    downloads = makePinned();
-  for (size_t done = 0; done < bytes; done += pinnedBytes) {
-    size_t count = std::min(bytes - done, pinnedBytes);
-    driver.check(driver.cuMemcpyDtoHAsync(downloads.data, addressOf(from) + done, count, stream),
-                 "cuMemcpyDtoHAsync");
-    wait();
-    std::memcpy(static_cast<char *>(to) + done, downloads.data, count);
+  auto sizeFrom = [&](size_t first) { return std::min(bytes - first, downloadedBytes); };
+  auto begin = [&](size_t first) {
+    Pinned &piece = downloads[first / downloadedBytes % 2];
+    if (!piece.data)
+      piece = makePinned(downloadedBytes);
+    driver.check(
+        driver.cuMemcpyDtoHAsync(piece.data, addressOf(from) + first, sizeFrom(first), stream),
+        "cuMemcpyDtoHAsync");
+    driver.check(driver.cuEventRecord(piece.copied, stream), "cuEventRecord");
+  };
+  if (bytes)
+    begin(0);
+  for (size_t done = 0; done < bytes; done += downloadedBytes) {
+    if (bytes - done > downloadedBytes)
+      begin(done + downloadedBytes);
+    const Pinned &piece = downloads[done / downloadedBytes % 2];
+    checkQueue(driver.cuEventSynchronize(piece.copied), "cuEventSynchronize");
+    std::memcpy(static_cast<char *>(to) + done, piece.data, sizeFrom(done));
   }
 }
 

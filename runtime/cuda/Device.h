@@ -133,7 +133,7 @@ private:
 
   void loadKernels();
   CUresult loadImage(const void *image, std::string &log);
-  Pinned makePinned();
+  Pinned makePinned(size_t bytes);
   Launch makeLaunch(int64_t kernel, const tr_grid &grid);
   void copyArguments(Launch &launch, void *const *arguments);
   void launchNow(const Launch &launch, void *const *arguments);
@@ -152,7 +152,7 @@ private:
   CUmodule loaded = nullptr;
   MatrixMaps maps;
   std::vector<Kernel> kernels;
-  Pinned uploads[2], downloads;
+  Pinned uploads[2], downloads[2];
   size_t current = 0, used = 0; // of the uploads' memory
   std::string problem;          // the first of the launches' of a call
   bool waitsForEach;            // CUDA_LAUNCH_BLOCKING

@@ -5,6 +5,7 @@
 #include "codegen/cpu/Pipelines.h"
 #include "codegen/gpu/Pipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -62,6 +63,9 @@ void buildThreads(OpPassManager &manager, const StageOptions &options) {
   manager.addPass(createSetTarget({options.arch}));
   buildGpuThreadsPipeline(manager);
   manager.addPass(std::make_unique<ThreadsToLoops>());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true; // for which an old CPU has no instructions
+  manager.addPass(arith::createArithExpandOpsPass(expand));
 }
 
 void buildLlvm(OpPassManager &manager, const StageOptions &) { buildCpuLlvmPipeline(manager); }

@@ -40,7 +40,7 @@ Value DropoutFactors::of(Value row, Value column) const {
 
 /// A thread a counter.
 void transformer::simt::emitKernel(Loops &b, kernel::DropoutOp op) {
-  Value x = op.getX(), result = op.getOuts()[0];
+  Value x = op.getX();
   int64_t width = rowWidth(x), groups = (width + DropoutFactors::group - 1) / DropoutFactors::group;
   Values sizes = {b.dim(x, 0), b.index(groups * DropoutFactors::lanes)};
   b.threads(sizes, [&](ValueRange at) {
@@ -51,7 +51,9 @@ void transformer::simt::emitKernel(Loops &b, kernel::DropoutOp op) {
       Value column = b.add(b.add(b.mul(number, DropoutFactors::group), lane), behind);
       b.ifThen(b.less(column, b.index(width)), [&] {
         Values place = {at[0], column};
-        b.store(b.mulf(b.load(x, place), factor), result, place);
+        Value kept = b.mulf(b.load(x, place), factor);
+        for (Value out : op.getOuts())
+          b.store(kept, out, place);
       });
     }
   });

@@ -62,7 +62,11 @@ public:
 
   Value dim(Value buffer, unsigned d) { return memref::DimOp::create(*this, buffer, d); }
   Value load(Value buffer, ValueRange at) { return memref::LoadOp::create(*this, buffer, at); }
+  /// An f32 is rounded to bf16 or f16 where the buffer holds that.
   void store(Value value, Value buffer, ValueRange at) {
+    Type element = cast<MemRefType>(buffer.getType()).getElementType();
+    if (kernel::isHalf(element) && value.getType().isF32())
+      value = arith::TruncFOp::create(*this, element, value);
     memref::StoreOp::create(*this, value, buffer, at);
   }
   /// An i64 of memory as an index.

@@ -103,7 +103,7 @@ public:
 
   void emit(Finish finish) {
     auto tiles = [&](Value count, int64_t size) { return b.div(b.add(count, size - 1), size); };
-    int64_t threads = tile.parts() * threadsOfPart();
+    int64_t threads = tile.threads(), multiplying = tile.parts() * tile.partThreads;
     Values sizes = {tiles(rows, tile.rows), tiles(columns, tile.columns)};
     blocks(b, sizes, threads, [&](ValueRange at, Value thread) {
       Value steps = hidden(b, tiles(depth, tile.depth));
@@ -149,10 +149,13 @@ public:
             operand->unpack(stage, step, {thread, threads});
         if (left.isPacked() || right.isPacked())
           barrier(b);
-        if (type || tile.rowsOfPart > 1)
+        Value isThere;
+        if (multiplying < threads)
+          isThere = b.less(thread, b.index(multiplying));
+        else if (!type && tile.rowsOfPart == 1) // of few rows most threads may have none
+          isThere = b.less(b.add(firstRow, threadsPart->firstRow()), rows);
+        if (!isThere)
           return threadsPart->add(before, stage);
-        // Of few rows most threads may have none.
-        Value isThere = b.less(b.add(firstRow, threadsPart->firstRow()), rows);
         return b.ifElse(
             isThere, [&] { return threadsPart->add(before, stage); },
             [&] { return Values(before); });
@@ -160,18 +163,19 @@ public:
       sums = threadsPart->finish(sums);
       Value ofTile = viewOf(b, memory, 0, {tile.rows, lengthOfSums()}, b.getF32Type());
       barrier(b);
-      threadsPart->forEachPlace(
-          [&](int64_t i, Value row, Value column) { b.store(sums[i], ofTile, {row, column}); });
+      auto storeSums = [&] {
+        threadsPart->forEachPlace(
+            [&](int64_t i, Value row, Value column) { b.store(sums[i], ofTile, {row, column}); });
+      };
+      multiplying < threads ? b.ifThen(b.less(thread, b.index(multiplying)), storeSums)
+                            : storeSums();
       barrier(b);
       finishTile(ofTile, thread, threads, finish);
     });
   }
 
 private:
-  int64_t threadsOfPart() const {
-    return !type ? 1 : type.isTF32() ? warpSize : b.target->tensorPartThreads;
-  }
-  bool isOfWarpgroups() const { return threadsOfPart() == warpgroupSize; }
+  bool isOfWarpgroups() const { return tile.partThreads == warpgroupSize; }
   TileLayout layout() const {
     if (!type)
       return TileLayout::Spaced;
@@ -212,9 +216,9 @@ private:
 } // namespace
 
 void transformer::simt::finishPlaces(Loops &b, Value thread, int64_t threads, int64_t count,
-                                     Finish finish, function_ref<SumsAt(Value)> placeOf) {
-  int64_t atOnce = 4;
-  while (count % (threads * atOnce))
+                                     Finish finish, function_ref<SumsAt(Value)> placeOf,
+                                     int64_t atOnce) {
+  while (atOnce > 1 && count % (threads * atOnce))
     atOnce /= 2;
   auto loop = scf::ForOp::create(b, thread, hidden(b, b.index(count)), b.index(threads * atOnce));
   OpBuilder::InsertionGuard guard(b);
@@ -246,9 +250,14 @@ void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Fini
   FloatType type = product.tensorType();
   bool packed = product.left.isPacked() || product.right.isPacked();
   bool isTf32 = type && type.isTF32();
-  const ProductTile &many = isTf32 ? target.tf32Product
-                            : type ? target.tensorProduct
-                                   : target.product;
+  const ProductTile &narrow = target.narrowTensorProduct;
+  int64_t columns = cast<MemRefType>(product.result.getType()).getDimSize(1);
+  bool isNarrow = type && narrow.columns && !ShapedType::isDynamic(columns) &&
+                  columns % narrow.columns == 0 && columns <= target.mostNarrowColumns;
+  const ProductTile &many = isTf32     ? target.tf32Product
+                            : isNarrow ? narrow
+                            : type     ? target.tensorProduct
+                                       : target.product;
   const ProductTile &few = isTf32   ? target.tf32ProductOfFew
                            : type   ? target.tensorProductOfFew
                            : packed ? target.packedProductOfFew

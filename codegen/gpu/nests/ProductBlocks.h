@@ -16,9 +16,10 @@ struct SumsAt {
 /// What becomes of sums. All that they are joined with is read before any of it is written: a
 /// thread then waits for memory once.
 using Finish = function_ref<void(ArrayRef<SumsAt> places)>;
-/// Calls `finish` for `count` places, `placeOf` the number of each, by threads that take turns.
+/// Calls `finish` for `count` places, `placeOf` the number of each, by threads that take turns, at
+/// most `atOnce` of a thread's at a time.
 void finishPlaces(Loops &b, Value thread, int64_t threads, int64_t count, Finish finish,
-                  function_ref<SumsAt(Value number)> placeOf);
+                  function_ref<SumsAt(Value number)> placeOf, int64_t atOnce = 4);
 
 /// Emits kernels of blocks for the builder's target. A number of the result is one sum, along the
 /// depth from its start, whichever tile it is in.

@@ -4,6 +4,7 @@
 #include "codegen/gpu/nests/BulkCopies.h"
 #include "codegen/gpu/nests/ProductBlocks.h"
 #include "codegen/gpu/nests/Warpgroups.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -194,14 +195,20 @@ private:
   void finishRound(Value memory, Value lane, Value rowOfWarp, Value firstRow, Value firstColumn) {
     int64_t width = alignedNumbers(product.result, /*most=*/4);
     int64_t inARow = columnsAtOnce / width;
-    finishPlaces(b, lane, warpSize, rowsOfWarp * inARow, finish, [&](Value place) {
+    auto placeOf = [&](Value place) {
       Value row = b.div(place, inARow), column = b.mul(b.rem(place, inARow), width);
       Values at = {b.add(firstRow, row), b.add(firstColumn, column)};
       Value isThere = b.both(b.less(at[0], rows), b.less(at[1], columns));
       Value inMemory = b.add(rowOfWarp, row);
       return SumsAt{loadVector(b, memory, {inMemory, inLine(inMemory, column)}, width), at,
                     isThere};
-    });
+    };
+    // Each takes its sums, what they are joined with, and where that is.
+    constexpr int64_t registersOfPlace = 16;
+    int64_t sumsOfThread = wgmmaRows * tile.columns / warpgroupSize;
+    int64_t atOnce = (b.target->consumerRegisters - sumsOfThread) / registersOfPlace;
+    finishPlaces(b, lane, warpSize, rowsOfWarp * inARow, finish, placeOf,
+                 static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(atOnce))));
   }
 
   /// Eights of a row change places with the row: those that are written at once, 8 rows of one, are

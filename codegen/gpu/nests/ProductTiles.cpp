@@ -198,10 +198,8 @@ void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thre
   copyOne(loop.getInductionVar());
 }
 
-/// Half of the rows are half of a block's lines, or of the blocks.
-Value ProductTileOperand::boxes() const {
-  return tensorMap(b, operand.buffer(), alongDepth ? lines() / 2 : lines());
-}
+/// Half of a stage is half of each block's lines.
+Value ProductTileOperand::boxes() const { return tensorMap(b, operand.buffer(), lines() / 2); }
 
 void ProductTileOperand::copyBoxes(Value map, Value stage, Value row, Value at,
                                    Value barrier) const {
@@ -212,14 +210,12 @@ void ProductTileOperand::copyBoxes(Value map, Value stage, Value row, Value at,
 void ProductTileOperand::copyHalf(Value map, Value half, Value stage, Value row, Value at,
                                   Value barrier, bool isMulticast) const {
   assert(lengthInMemory() == lengthOfBlock && "a box is of a block's lines");
-  int64_t linesOfHalf = alongDepth ? lines() / 2 : 0, blocksOfHalf = alongDepth ? 0 : blocks() / 2;
-  Value line = alongDepth ? b.add(row, b.mul(half, linesOfHalf)) : at;
-  Value i = alongDepth ? at : b.add(row, b.mul(half, blocksOfHalf * lengthOfBlock));
-  int64_t bytesOfBlock = lines() * bytesOfLine();
+  int64_t linesOfHalf = lines() / 2, bytesOfBlock = lines() * bytesOfLine();
+  Value line = b.add(alongDepth ? row : at, b.mul(half, linesOfHalf)), i = alongDepth ? at : row;
   Value to = b.add(memref::ExtractAlignedPointerAsIndexOp::create(b, buffer),
                    b.mul(stage, bytesOfStage()));
-  to = b.add(to, b.mul(half, linesOfHalf * bytesOfLine() + blocksOfHalf * bytesOfBlock));
-  for (int64_t block = 0; block < (alongDepth ? blocks() : blocksOfHalf); ++block)
+  to = b.add(to, b.mul(half, linesOfHalf * bytesOfLine()));
+  for (int64_t block = 0; block < blocks(); ++block)
     copyBox(b, map, line, b.add(i, block * lengthOfBlock), b.add(to, block * bytesOfBlock), barrier,
             isMulticast);
 }

@@ -1,4 +1,5 @@
 //===- RowGradients.cpp - backward of norms, embeddings, windows, tokens --===//
+#include "codegen/gpu/nests/Blocks.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/gpu/nests/RowThreads.h"
 #include "codegen/gpu/nests/Sums.h"
@@ -93,6 +94,70 @@ void transformer::simt::emitKernel(Loops &b, kernel::NormGradientOp op) {
   NormGradient(b, op).emit();
 }
 
+namespace {
+
+/// The next token of the same id, `tokens` where there is none; whether one is the first that
+/// counts.
+struct SameIds {
+  Loops &b;
+  kernel::EmbeddingGradientOp op;
+  Value ids, tokens;
+  Value next = b.buffer({ShapedType::kDynamic}, b.getIndexType(), tokens);
+  Value isFirst = b.buffer({ShapedType::kDynamic}, b.getIndexType(), tokens);
+
+  void find() {
+    if (!b.target)
+      return b.threads(tokens, [&](ValueRange at) {
+        auto all = [&](Values found) {
+          return b.loop(b.index(0), tokens, found, [&](Value other, ValueRange before) {
+            return take(at[0], b.load(ids, at[0]), other, b.load(ids, other), before);
+          });
+        };
+        store(at[0], all({tokens, none()}));
+      });
+    // Threads read the ids together, as many at once as there are threads.
+    constexpr int64_t threads = 64;
+    Value count = b.div(b.add(tokens, threads - 1), threads), last = b.sub(tokens, b.index(1));
+    blocks(b, count, threads, [&](ValueRange at, Value thread) {
+      Value memory = sharedMemory(b, threads, b.getI64Type());
+      Value token = b.add(b.mul(at[0], threads), thread), id = b.load(ids, b.min(token, last));
+      Values found = b.loop(b.index(0), count, {tokens, none()}, [&](Value i, ValueRange before) {
+        Value first = b.mul(i, threads);
+        b.store(b.load(ids, b.min(b.add(first, thread), last)), memory, thread);
+        barrier(b);
+        Value end = b.min(b.sub(tokens, first), b.index(threads));
+        Values next = b.loop(b.index(0), end, before, [&](Value j, ValueRange old) {
+          return take(token, id, b.add(first, j), b.load(memory, j), old);
+        });
+        barrier(b);
+        return next;
+      });
+      b.ifThen(b.less(token, tokens), [&] { store(token, found); });
+    });
+  }
+
+private:
+  Value none() { return b.index(0); }
+
+  /// The least token behind with this id, and how many are in front.
+  Values take(Value token, Value id, Value other, Value otherId, ValueRange before) {
+    Value same = b.equal(otherId, id);
+    Value behind = b.both(same, b.less(token, other)), front = b.both(same, b.less(other, token));
+    Value count = arith::IndexCastUIOp::create(b, b.getIndexType(), front);
+    return {b.min(before[0], b.select(behind, other, tokens)), b.add(before[1], count)};
+  }
+
+  void store(Value token, ValueRange found) {
+    b.store(found[0], next, token);
+    Value first = b.equal(found[1], none());
+    if (auto padding = op.getPaddingIndex())
+      first = b.both(first, b.differ(b.load(ids, token), b.integer(*padding)));
+    b.store(arith::IndexCastUIOp::create(b, b.getIndexType(), first), isFirst, token);
+  }
+};
+
+} // namespace
+
 /// The first token of an id adds the rows of all that have it, in their order: each knows the next.
 void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
   Value ids = op.getIds(), dy = op.getDy(), table = op.getOuts()[0];
@@ -100,26 +165,9 @@ void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
   double scale = op.getScale().convertToDouble();
   if (!op.getOnto())
     b.threads({b.dim(table, 0), width}, [&](ValueRange at) { b.store(b.scalar(0), table, at); });
-  // The next token of the same id, `tokens` where there is none; whether one is the first.
-  Value next = b.buffer({ShapedType::kDynamic}, b.getIndexType(), tokens);
-  Value isFirst = b.buffer({ShapedType::kDynamic}, b.getIndexType(), tokens);
-  b.threads(tokens, [&](ValueRange at) {
-    Value token = at[0], id = b.load(ids, token);
-    auto nearest = [&](Value from, Value to, Value start, bool takeFirst) {
-      return b.loop(from, to, start, [&](Value other, ValueRange found) {
-        Value same = b.equal(b.load(ids, other), id);
-        if (takeFirst)
-          same = b.both(same, b.equal(found[0], start));
-        return Values{b.select(same, other, found[0])};
-      })[0];
-    };
-    b.store(nearest(b.add(token, 1), tokens, tokens, true), next, token);
-    Value before = nearest(b.index(0), token, token, false);
-    Value alone = b.equal(before, token);
-    if (auto padding = op.getPaddingIndex())
-      alone = b.both(alone, b.differ(id, b.integer(*padding)));
-    b.store(arith::IndexCastUIOp::create(b, b.getIndexType(), alone), isFirst, token);
-  });
+  SameIds same{b, op, ids, tokens};
+  same.find();
+  Value next = same.next, isFirst = same.isFirst;
   b.threads({tokens, width}, [&](ValueRange at) {
     b.ifThen(b.less(b.index(0), b.load(isFirst, at[0])), [&] {
       Values to = {b.loadIndex(ids, at[0]), at[1]};

@@ -43,7 +43,7 @@ struct RowNorm {
 
 void transformer::simt::emitKernel(Loops &b, kernel::LayerNormOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
-  Value sums = op.getOuts().size() == 2 ? op.getOuts()[1] : Value();
+  Value sums = op.getSum(), rounded = op.getRounded();
   int64_t width = rowWidth(op.getGamma());
   rows(b, {b.dim(x, 0), b.index(rowWidth(x) / width)}, width,
        [&](ValueRange part, RowThreads &row) {
@@ -61,7 +61,11 @@ void transformer::simt::emitKernel(Loops &b, kernel::LayerNormOp op) {
            numbers.read = [&](Value i) { return b.load(sums, at(i)); };
          }
          RowNorm{b, row, op.getNorm(), op.getRms(), op.getGamma(), op.getBeta(), width}.emit(
-             numbers, [&](Value y, Value i) { b.store(y, result, at(i)); });
+             numbers, [&](Value y, Value i) {
+               b.store(y, result, at(i));
+               if (rounded)
+                 b.store(y, rounded, at(i));
+             });
        });
 }
 

@@ -1,38 +1,86 @@
 //===- Sums.cpp - sums that many threads share ----------------------------===//
 #include "codegen/gpu/nests/Sums.h"
+#include "codegen/gpu/nests/Blocks.h"
 #include "codegen/gpu/nests/Kernels.h"
+#include "codegen/gpu/nests/ProductOperands.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
 using namespace mlir::transformer::simt;
 
+namespace {
+
+constexpr int64_t blockThreads = 256;
+constexpr int64_t mostBlocks = 128;
+constexpr int64_t termsOfThread = 8; // at least, where there are several blocks
+
+/// What a block's threads have, in one of them.
+void addThreads(Loops &b, Value memory, Value thread, Value sum) {
+  b.store(sum, memory, thread);
+  barrier(b);
+  for (int64_t apart = blockThreads / 2; apart; apart /= 2) {
+    b.ifThen(b.less(thread, b.index(apart)), [&] {
+      Value other = b.load(memory, b.add(thread, apart));
+      b.store(b.addf(b.load(memory, thread), other), memory, thread);
+    });
+    barrier(b);
+  }
+}
+
+/// A block's threads, or the one thread where nothing is known of blocks, add `term`s from `first`
+/// on, `apart` from each other; `put` gets the sum once.
+void sumOfBlock(Loops &b, Value thread, Value first, Value count, int64_t apart,
+                function_ref<Value(Value i)> term, function_ref<void(Value sum)> put) {
+  Value steps = b.div(b.add(b.sub(b.max(count, first), first), apart - 1), apart);
+  Value sum = b.loop(b.index(0), steps, b.real(0), [&](Value step, ValueRange old) {
+    return Values{b.addf(old[0], term(b.add(first, b.mul(step, apart))))};
+  })[0];
+  if (!thread)
+    return put(sum);
+  Value memory = sharedMemory(b, blockThreads, b.getF64Type());
+  addThreads(b, memory, thread, sum);
+  b.ifThen(b.equal(thread, b.index(0)), [&] { put(b.load(memory, b.index(0))); });
+}
+
+} // namespace
+
+void transformer::simt::sumOfAll(Loops &b, Value count, function_ref<Value(Value i)> term,
+                                 int64_t most, function_ref<void(Value sum)> put) {
+  int64_t parts = std::clamp<int64_t>(most / (blockThreads * termsOfThread), 1, mostBlocks);
+  auto addParts = [&](Value terms, int64_t blocksOfSum, function_ref<Value(Value i)> each,
+                      function_ref<void(Value part, Value sum)> store) {
+    if (!b.target)
+      return b.threads(b.index(blocksOfSum), [&](ValueRange at) {
+        sumOfBlock(b, Value(), at[0], terms, blocksOfSum, each,
+                   [&](Value sum) { store(at[0], sum); });
+      });
+    blocks(b, b.index(blocksOfSum), blockThreads, [&](ValueRange at, Value thread) {
+      Value first = b.add(b.mul(at[0], blockThreads), thread);
+      sumOfBlock(b, thread, first, terms, blocksOfSum * blockThreads, each,
+                 [&](Value sum) { store(at[0], sum); });
+    });
+  };
+  auto putWhole = [&](Value, Value sum) { put(sum); };
+  if (parts == 1)
+    return addParts(count, 1, term, putWhole);
+  Value sums = b.buffer({parts}, b.getF64Type());
+  addParts(count, parts, term, [&](Value part, Value sum) { b.store(sum, sums, part); });
+  addParts(b.index(parts), 1, [&](Value i) { return b.load(sums, i); }, putWhole);
+}
+
 Value transformer::simt::sumOfAll(Loops &b, Value count, function_ref<Value(Value i)> term,
                                   int64_t most) {
-  constexpr int64_t few = 256, many = 1 << 14, each = 64;
-  SmallVector<int64_t> threads = {few, 1};
-  if (most > few * each)
-    threads.insert(threads.begin(), many);
-  Value sums;
-  for (int64_t parts : threads) {
-    Value before = sums, end = before ? b.dim(before, 0) : count;
-    sums = b.buffer({parts}, b.getF64Type());
-    b.threads(b.index(parts), [&](ValueRange at) {
-      Value steps = b.div(b.add(b.sub(b.max(end, at[0]), at[0]), parts - 1), parts);
-      Value sum = b.loop(b.index(0), steps, b.real(0), [&](Value step, ValueRange old) {
-        Value i = b.add(at[0], b.mul(step, parts));
-        return Values{b.addf(old[0], before ? b.load(before, i) : term(i))};
-      })[0];
-      b.store(sum, sums, at);
-    });
-  }
-  return sums;
+  Value result = b.buffer({1}, b.getF64Type());
+  sumOfAll(b, count, term, most, [&](Value sum) { b.store(sum, result, b.index(0)); });
+  return result;
 }
 
 void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t count,
                                     function_ref<Values(Value row, Value column)> terms,
                                     function_ref<void(ValueRange sums, Value column)> put) {
-  constexpr int64_t rowsOfPart = 64;
-  Value parts = b.div(b.add(rows, rowsOfPart - 1), rowsOfPart);
+  constexpr int64_t rowsOfPart = 64, atOnce = 4; // parts whose sums are on their way
+  Value fours = b.div(b.add(rows, rowsOfPart * atOnce - 1), rowsOfPart * atOnce);
+  Value parts = b.mul(fours, atOnce);
   Value buffer = b.buffer({ShapedType::kDynamic, count * width}, b.getF64Type(), parts);
   auto zeros = [&] { return Values(count, b.real(0)); };
   auto placeOf = [&](Value part, Value column, int64_t i) {
@@ -40,6 +88,7 @@ void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t
   };
   b.threads({parts, b.index(width)}, [&](ValueRange at) {
     Value first = b.mul(at[0], rowsOfPart), end = b.min(b.add(first, rowsOfPart), rows);
+    end = b.max(first, end); // the last parts may have none
     Values sums = b.loop(first, end, zeros(), [&](Value row, ValueRange before) {
       Values next = terms(row, at[1]);
       for (auto [sum, old] : llvm::zip_equal(next, before))
@@ -50,12 +99,22 @@ void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t
       b.store(sum, buffer, placeOf(at[0], at[1], i));
   });
   b.threads(b.index(width), [&](ValueRange at) {
-    Values sums = b.loop(b.index(0), parts, zeros(), [&](Value part, ValueRange before) {
+    Values none(count * atOnce, b.real(0));
+    Values four = b.loop(b.index(0), fours, none, [&](Value step, ValueRange before) {
       Values next(before);
-      for (auto [i, sum] : llvm::enumerate(next))
-        sum = b.addf(sum, b.load(buffer, placeOf(part, at[0], i)));
+      for (int64_t j = 0; j < atOnce; ++j)
+        for (int64_t i = 0; i < count; ++i) {
+          Value part = b.add(b.mul(step, atOnce), j);
+          Value &sum = next[static_cast<size_t>(j * count + i)];
+          sum = b.addf(sum, b.load(buffer, placeOf(part, at[0], i)));
+        }
       return next;
     });
+    Values sums(ValueRange(four).take_front(static_cast<size_t>(count)));
+    for (int64_t i = count; i < count * atOnce; ++i) {
+      Value &sum = sums[static_cast<size_t>(i % count)];
+      sum = b.addf(sum, four[static_cast<size_t>(i)]);
+    }
     put(sums, at[0]);
   });
 }
@@ -72,13 +131,18 @@ void transformer::simt::emitKernel(Loops &b, kernel::SumRowsOp op) {
 void transformer::simt::emitKernel(Loops &b, kernel::SumSquaresOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   auto type = cast<MemRefType>(x.getType());
-  Value sum = sumOfAll(
-      b, b.index(type.getNumElements()),
-      [&](Value i) {
-        Values at = {b.div(i, rowWidth(x)), b.rem(i, rowWidth(x))};
-        Value v = b.widen(b.load(x, ArrayRef(at).take_back(type.getRank())));
-        return b.mulf(v, v);
-      },
-      type.getNumElements());
-  b.once([&] { b.store(b.narrow(b.load(sum, b.index(0))), result, {}); });
+  int64_t width = rowWidth(x), neighbours = b.target ? alignedNumbers(x, 4) : 1;
+  auto squares = [&](Value i) {
+    Value first = b.mul(i, neighbours), sum;
+    Values at = {b.div(first, width), b.rem(first, width)};
+    at.erase(at.begin(), at.end() - type.getRank());
+    for (Value number : loadVector(b, x, at, neighbours)) {
+      Value v = b.widen(number), square = b.mulf(v, v);
+      sum = sum ? b.addf(sum, square) : square;
+    }
+    return sum;
+  };
+  int64_t terms = type.getNumElements() / neighbours;
+  sumOfAll(b, b.index(terms), squares, terms,
+           [&](Value sum) { b.store(b.narrow(sum), result, {}); });
 }

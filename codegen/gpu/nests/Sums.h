@@ -11,8 +11,11 @@
 
 namespace mlir::transformer::simt {
 
-/// Emits kernels that add `term`, f64, below `count`; the sum is in the buffer of one number that
-/// is returned. `most` says how many terms there may be, where that is known.
+/// Emits kernels that add `term`, f64, below `count`, and pass the sum to `put`, in the last of
+/// them, by one thread. `most` says how many terms there may be, where that is known.
+void sumOfAll(Loops &b, Value count, function_ref<Value(Value i)> term, int64_t most,
+              function_ref<void(Value sum)> put);
+/// The sum is in the buffer of one number that is returned.
 Value sumOfAll(Loops &b, Value count, function_ref<Value(Value i)> term, int64_t most = 0);
 
 /// Emits kernels that add `terms`, `count` f64 numbers for each of `rows` rows and `width` columns,

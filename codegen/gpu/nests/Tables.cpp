@@ -64,21 +64,25 @@ void transformer::simt::emitKernel(Loops &b, kernel::RotaryEmbeddingOp op) {
   Value x = op.getX(), table = op.getTable(), result = op.getOuts()[0];
   int64_t heads = op.getNumHeads(), headDim = rowWidth(x) / heads;
   int64_t rotated = rowWidth(table), half = rotated / 2;
-  b.threads({b.dim(x, 0), b.index(heads)}, [&](ValueRange at) {
-    Value row = at[0], head = b.mul(at[1], headDim);
-    b.forEach(b.index(0), b.index(half), [&](Value pair) {
-      Value cosine = b.load(table, {row, pair}), sine = b.load(table, {row, b.add(pair, half)});
+  // A thread a pair, or one of the columns behind them where these go elsewhere.
+  int64_t others = x != result ? headDim - rotated : 0, ofHead = half + others;
+  b.threads({b.dim(x, 0), b.index(heads * ofHead)}, [&](ValueRange at) {
+    Value row = at[0], head = b.mul(b.div(at[1], ofHead), headDim), place = b.rem(at[1], ofHead);
+    auto rotate = [&] {
+      Value cosine = b.load(table, {row, place}), sine = b.load(table, {row, b.add(place, half)});
       if (op.getInverse())
         sine = arith::NegFOp::create(b, sine);
-      Values first = {row, b.add(head, pair)}, second = {row, b.add(first[1], half)};
+      Values first = {row, b.add(head, place)}, second = {row, b.add(first[1], half)};
       Value u = b.load(x, first), v = b.load(x, second);
       b.store(b.subf(b.mulf(u, cosine), b.mulf(v, sine)), result, first);
       b.store(b.addf(b.mulf(v, cosine), b.mulf(u, sine)), result, second);
+    };
+    if (!others)
+      return rotate();
+    b.ifThen(b.less(place, b.index(half)), rotate);
+    b.ifThen(b.less(b.index(half - 1), place), [&] {
+      Values to = {row, b.add(b.add(head, place), half)};
+      b.store(b.load(x, to), result, to);
     });
-    if (x != result && rotated < headDim)
-      b.forEach(b.index(rotated), b.index(headDim), [&](Value i) {
-        Values to = {row, b.add(head, i)};
-        b.store(b.load(x, to), result, to);
-      });
   });
 }
