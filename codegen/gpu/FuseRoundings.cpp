@@ -1,4 +1,4 @@
-//===- FuseRoundings.cpp - kernels write what is rounded ------------------===//
+//===- FuseRoundings.cpp - kernels write what others would make -----------===//
 #include "codegen/gpu/NarrowProducts.h"
 #include "codegen/gpu/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -27,6 +27,10 @@ Abilities abilitiesOf(OpResult result) {
       .Case([&](kernel::DropoutOp) { return Abilities{true, true}; })
       .Case([&](kernel::RotaryEmbeddingOp) { return Abilities{true, false}; })
       .Case([&](kernel::CrossEntropyGradientOp) { return Abilities{true, false}; })
+      .Case([&](kernel::AttentionGradientOp op) { // on tensor cores
+        bool isHalf = kernel::isHalf(getElementTypeOrSelf(op.getQ()));
+        return Abilities{isHalf && result.getResultNumber() < 3, false};
+      })
       .Default(Abilities{false, false});
 }
 
@@ -44,33 +48,122 @@ Operation *withOut(DestinationStyleOpInterface op, Value out) {
   return made;
 }
 
+bool isOnlyReader(Operation *op, Value rows) {
+  return llvm::all_of(rows.getUsers(), [&](Operation *user) {
+    return user == op || isa<tensor::DimOp>(user);
+  });
+}
+
+FloatType typeOf(linalg::GenericOp rounding) {
+  return cast<FloatType>(getElementTypeOrSelf(rounding.getResult(0)));
+}
+
+/// A sum over rows that nobody else reads as f32 is one of those that products read.
+void sumRounded(linalg::GenericOp rounding) {
+  Value rows = rounding.getInputs()[0];
+  SmallVector<kernel::SumRowsOp> sums;
+  for (Operation *user : rows.getUsers()) {
+    auto sum = dyn_cast<kernel::SumRowsOp>(user);
+    if (sum && sum->getBlock() == rounding->getBlock() && rounding->isBeforeInBlock(sum))
+      sums.push_back(sum);
+    else if (user != rounding && !isa<tensor::DimOp>(user))
+      return;
+  }
+  for (kernel::SumRowsOp sum : sums)
+    sum.getXMutable().assign(rounding.getResult(0));
+}
+
+/// Memory for a result in 16 bits.
+Value narrowOut(ImplicitLocOpBuilder &b, OpResult rows, FloatType type) {
+  Value out = cast<DestinationStyleOpInterface>(rows.getOwner()).getTiedOpOperand(rows)->get();
+  OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), out, 0);
+  return emptyRows(b, type, cast<RankedTensorType>(rows.getType()).getDimSize(1), count);
+}
+
+/// `rows` become `type`.
+void writeNarrow(OpResult rows, FloatType type) {
+  auto op = cast<DestinationStyleOpInterface>(rows.getOwner());
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  op.getTiedOpOperand(rows)->set(narrowOut(b, rows, type));
+  rows.setType(cast<RankedTensorType>(rows.getType()).clone(type));
+}
+
+/// Results of kernels, side by side in a tensor, that nobody else reads.
+void fuseInsertions(linalg::GenericOp rounding) {
+  SmallVector<tensor::InsertSliceOp> inserts;
+  Value whole = rounding.getInputs()[0];
+  Operation *reader = rounding;
+  while (auto insert = whole.getDefiningOp<tensor::InsertSliceOp>()) {
+    auto part = dyn_cast<OpResult>(insert.getSource());
+    if (!isOnlyReader(reader, whole) || !part || !isOnlyReader(insert, part) ||
+        !isa<DestinationStyleOpInterface>(part.getOwner()) || !abilitiesOf(part).instead)
+      return;
+    inserts.push_back(insert);
+    reader = insert;
+    whole = insert.getDest();
+  }
+  auto empty = whole.getDefiningOp<tensor::EmptyOp>();
+  if (inserts.empty() || !empty)
+    return;
+  FloatType type = typeOf(rounding);
+  OpBuilder b(inserts.back());
+  whole = tensor::EmptyOp::create(b, empty.getLoc(), empty.getMixedSizes(), type);
+  for (tensor::InsertSliceOp insert : llvm::reverse(inserts)) {
+    writeNarrow(cast<OpResult>(insert.getSource()), type);
+    b.setInsertionPoint(insert);
+    whole = tensor::InsertSliceOp::create(b, insert.getLoc(), insert.getSource(), whole,
+                                          insert.getMixedOffsets(), insert.getMixedSizes(),
+                                          insert.getMixedStrides());
+    for (Operation *user : llvm::make_early_inc_range(insert->getUsers()))
+      if (auto dim = dyn_cast<tensor::DimOp>(user))
+        dim.getSourceMutable().assign(whole);
+  }
+  rounding.replaceAllUsesWith(ValueRange{whole});
+  rounding.erase();
+  for (tensor::InsertSliceOp insert : inserts)
+    insert.erase();
+}
+
 void fuse(linalg::GenericOp rounding) {
   auto rows = dyn_cast<OpResult>(rounding.getInputs()[0]);
   if (!rows || cast<RankedTensorType>(rows.getType()).getRank() != 2)
     return;
+  sumRounded(rounding);
+  if (isa<tensor::InsertSliceOp>(rows.getOwner()))
+    return fuseInsertions(rounding);
   auto kernelOp = dyn_cast<DestinationStyleOpInterface>(rows.getOwner());
   if (!kernelOp)
     return;
   Abilities can = abilitiesOf(rows);
-  bool isOnlyReader = llvm::all_of(rows.getUsers(), [&](Operation *user) {
-    return user == rounding || isa<tensor::DimOp>(user);
-  });
-  if (!(isOnlyReader ? can.instead : can.beside))
-    return;
-  ImplicitLocOpBuilder b(kernelOp.getLoc(), kernelOp);
-  OpOperand &out = *kernelOp.getTiedOpOperand(rows);
-  auto type = cast<FloatType>(getElementTypeOrSelf(rounding.getResult(0)));
-  OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), out.get(), 0);
-  Value narrow = emptyRows(b, type, cast<RankedTensorType>(rows.getType()).getDimSize(1), count);
   Value rounded = rows;
-  if (isOnlyReader) {
-    out.set(narrow);
-    rows.setType(cast<RankedTensorType>(narrow.getType()));
+  if (isOnlyReader(rounding, rows) && can.instead) {
+    writeNarrow(rows, typeOf(rounding));
+  } else if (!isOnlyReader(rounding, rows) && can.beside) {
+    ImplicitLocOpBuilder b(kernelOp.getLoc(), kernelOp);
+    rounded = withOut(kernelOp, narrowOut(b, rows, typeOf(rounding)))->getResults().back();
   } else {
-    rounded = withOut(kernelOp, narrow)->getResults().back();
+    return;
   }
   rounding.replaceAllUsesWith(ValueRange{rounded});
   rounding.erase();
+}
+
+/// What a loss knows of its rows its backward need not compute again.
+void shareSoftmax(kernel::CrossEntropyGradientOp gradient) {
+  for (Operation *user : gradient.getLogits().getUsers()) {
+    auto loss = dyn_cast<kernel::CrossEntropyOp>(user);
+    if (!loss || loss->getBlock() != gradient->getBlock() || !loss->isBeforeInBlock(gradient) ||
+        loss.getLabels() != gradient.getLabels() || loss.getOuts().size() != 2 ||
+        loss.getIgnoreIndex() != gradient.getIgnoreIndex() ||
+        loss.getPaddingIndex() != gradient.getPaddingIndex())
+      continue;
+    ImplicitLocOpBuilder b(loss.getLoc(), loss);
+    OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), loss.getLogits(), 0);
+    Value out = tensor::EmptyOp::create(b, {count, b.getIndexAttr(2)}, b.getF32Type());
+    auto dps = cast<DestinationStyleOpInterface>(loss.getOperation());
+    gradient.getSoftmaxMutable().assign(withOut(dps, out)->getResults().back());
+    return;
+  }
 }
 
 struct FuseRoundingsPass : mlir::transformer::impl::FuseRoundingsBase<FuseRoundingsPass> {
@@ -82,6 +175,9 @@ struct FuseRoundingsPass : mlir::transformer::impl::FuseRoundingsBase<FuseRoundi
         roundings.push_back(op);
     });
     llvm::for_each(roundings, fuse);
+    SmallVector<kernel::CrossEntropyGradientOp> gradients;
+    getOperation()->walk([&](kernel::CrossEntropyGradientOp op) { gradients.push_back(op); });
+    llvm::for_each(gradients, shareSoftmax);
   }
 };
 

@@ -1,6 +1,7 @@
 //===- LowerLaunches.cpp - launches to calls of the runtime's tr_launch ---===//
 #include "codegen/gpu/EmitPtx.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/Target.h"
 #include "codegen/gpu/dialect/GpuDialect.h"
 #include "codegen/module/Description.h"
 #include "codegen/module/Descriptor.h"
@@ -240,7 +241,7 @@ private:
     });
     auto i64 = b.getI64Type();
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                                 {pointer, i64, pointer, i64, pointer, i64});
+                                                 {pointer, i64, pointer, i64, pointer, i64, i64});
     emitConstant(b, module, kDeviceSymbol, type, LLVM::Linkage::Internal, [&](Value v) {
       StringRef images[] = {kPtxSymbol, kCubinSymbol};
       for (auto [i, name] : llvm::enumerate(images)) {
@@ -252,7 +253,9 @@ private:
         v = set(v, constant(bytes), 2 * int64_t(i) + 1);
       }
       v = set(v, LLVM::AddressOfOp::create(b, pointer, "transformer.kernels"), 4);
-      return set(v, constant(int64_t(kernels.size())), 5);
+      v = set(v, constant(int64_t(kernels.size())), 5);
+      const GpuTarget *target = gpuTargetOf(module);
+      return set(v, constant(target && target->startsEarly), 6);
     });
   }
 

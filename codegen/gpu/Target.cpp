@@ -23,8 +23,10 @@ constexpr GpuTarget targets[] = {
     {.arch = "sm_90a",
      .features = "+ptx80",
      .sharedMemoryBytes = 227 * 1024,
+     .startsEarly = true,
      .tensorProduct = {128, 256, 64, 4, 64, 256, 128},
      .tensorProductOfFew = {16, 16, 256, 6, 16, 16, 32, 128},
+     .wideTensorProductOfFew = {16, 32, 256, 4, 16, 16, 32, 128},
      .narrowTensorProduct = {128, 192, 64, 4, 64, 192, 128},
      .producerThreads = 128,
      .producerRegisters = 40,
@@ -48,6 +50,19 @@ struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTarget
   }
 };
 
+/// Lets the kernel behind it start, and waits for those before it, unless it does so by itself where
+/// it has begun to fetch what nobody writes.
+void waitForEarlier(mlir::gpu::GPUFuncOp kernel) {
+  using Kind = NVVM::GridDepActionKind;
+  auto b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  NVVM::GriddepcontrolOp::create(b, kernel.getLoc(), Kind::launch_dependents);
+  bool waits = kernel.walk([](NVVM::GriddepcontrolOp op) {
+    return op.getKind() == Kind::wait ? WalkResult::interrupt() : WalkResult::advance();
+  }).wasInterrupted();
+  if (!waits)
+    NVVM::GriddepcontrolOp::create(b, kernel.getLoc(), Kind::wait);
+}
+
 struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<AttachGpuTargetPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -63,6 +78,8 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
       // Else ptxas takes fewer registers than there are, and spills for it.
       for (auto kernel : module.getOps<mlir::gpu::GPUFuncOp>()) {
         kernel->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
+        if (const GpuTarget *facts = gpuTargetOf(getOperation()); facts && facts->startsEarly)
+          waitForEarlier(kernel);
         if (kernel.walk([](NVVM::ClusterWaitOp) { return WalkResult::interrupt(); })
                 .wasInterrupted())
           kernel->setDiscardableAttr(NVVM::NVVMDialect::getClusterDimAttrName(), cluster);

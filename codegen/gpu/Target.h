@@ -4,7 +4,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
-#include <algorithm>
 #include <cstdint>
 
 namespace mlir::transformer {
@@ -16,9 +15,9 @@ struct ProductTile {
   int64_t stages;                    // of shared memory: all but one are on their way
   int64_t rowsOfPart, columnsOfPart; // a thread's; with tensor cores a warp's or warpgroup's
   int64_t partThreads = 1;  // that have a part: 32 by mma.sync, 128 by wgmma
-  int64_t leastThreads = 0; // of a block: those that have no part copy alone
+  int64_t copyThreads = 0; // more of a block, which copy for them; 0: they do so themselves
   int64_t parts() const { return rows / rowsOfPart * (columns / columnsOfPart); }
-  int64_t threads() const { return std::max(parts() * partThreads, leastThreads); }
+  int64_t threads() const { return parts() * partThreads + copyThreads; }
 };
 
 /// A GPU's numbers; tiles follow from them.
@@ -26,6 +25,9 @@ struct GpuTarget {
   llvm::StringRef arch;
   llvm::StringRef features;  // the oldest PTX that knows it
   int64_t sharedMemoryBytes; // of a block, at most
+
+  /// Whether a kernel may be started while those before it run, and waits for them by itself.
+  bool startsEarly = false;
 
   /// Attention. A warp has four times `rowsOfThread` rows of a tile.
   int64_t attentionWarps = 4;
@@ -54,10 +56,14 @@ struct GpuTarget {
   /// rows and the other at most 256.
   ProductTile tensorProduct = {128, 128, 32, 4, 64, 32, 32};
   ProductTile tensorProductOfFew = {16, 32, 128, 4, 16, 16, 32};
-  /// In place of `tensorProduct` for results of at most so many columns, a multiple of its own:
-  /// more blocks, and fewer that wait for the last ones. No columns: there is none.
+  /// In place of the latter for results of at least so many columns. No columns: there is none.
+  ProductTile wideTensorProductOfFew = {};
+  int64_t leastWideColumns = 4096;
+  /// In place of `tensorProduct` for results of at most so many columns, a multiple of its own, if
+  /// then so many multiprocessors have less to do one after the other; of any number of rows where
+  /// that is not known. No columns: there is none.
   ProductTile narrowTensorProduct = {};
-  int64_t mostNarrowColumns = 4096;
+  int64_t mostNarrowColumns = 4096, multiprocessors = 132;
   /// Of float32 rounded to TF32, a warp by mma.sync.
   ProductTile tf32Product = {128, 128, 32, 3, 64, 32, 32};
   ProductTile tf32ProductOfFew = {16, 32, 64, 4, 16, 16, 32};

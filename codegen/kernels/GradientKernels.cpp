@@ -13,9 +13,13 @@ LogicalResult ShiftLabelsOp::verify() {
 }
 
 LogicalResult CrossEntropyOp::verify() {
-  if (failed(verifyKernel(*this, 2)) || failed(verifyRows(*this, "logits", getLogits())) ||
+  if (failed(verifyKernel(*this, std::clamp<size_t>(getOuts().size(), 2, 3))) ||
+      failed(verifyRows(*this, "logits", getLogits())) ||
       failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
       failed(verifyBuffer(*this, "the loss", getOuts()[0], f32(*this), {})))
+    return failure();
+  if (getOuts().size() == 3 &&
+      failed(verifyBuffer(*this, "softmax", getOuts()[2], f32(*this), {kAny, 2})))
     return failure();
   return verifyBuffer(*this, "losses of rows", getOuts()[1], f32(*this), {kAny});
 }
@@ -25,7 +29,9 @@ LogicalResult CrossEntropyGradientOp::verify() {
     return failure();
   FailureOr<int64_t> classes = verifyRows(*this, "logits", getLogits());
   if (failed(classes) || failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
-      failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})))
+      failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})) ||
+      (getSoftmax() &&
+       failed(verifyBuffer(*this, "softmax", getSoftmax(), f32(*this), {kAny, 2}))))
     return failure();
   return verifyRoundedOut(*this, getOuts()[0], {kAny, *classes});
 }
@@ -107,7 +113,8 @@ LogicalResult SpanLossGradientOp::verify() {
 LogicalResult SumRowsOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
-  FailureOr<int64_t> width = verifyRows(*this, "x", getX());
+  Type ofX = getElementTypeOrSelf(getX());
+  FailureOr<int64_t> width = verifyRows(*this, "x", getX(), isHalf(ofX) ? ofX : Type());
   if (failed(width))
     return failure();
   return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {*width});
@@ -240,11 +247,10 @@ LogicalResult AttentionGradientOp::verify() {
   if (failed(verifyBuffer(*this, "dresult", getDresult(), element, {kAny, *width})) ||
       failed(verifyBuffer(*this, "v", getV(), element, {kAny, *keys})))
     return failure();
-  for (Value rows : {getResult(), getOuts()[0]})
-    if (failed(verifyBuffer(*this, "result and dq", rows, f32(*this), {kAny, *width})))
-      return failure();
-  for (Value rows : {getOuts()[1], getOuts()[2]})
-    if (failed(verifyBuffer(*this, "dk and dv", rows, f32(*this), {kAny, *keys})))
+  if (failed(verifyBuffer(*this, "result", getResult(), f32(*this), {kAny, *width})))
+    return failure();
+  for (auto [out, columns] : llvm::zip(getOuts(), SmallVector<int64_t>{*width, *keys, *keys}))
+    if (failed(verifyRoundedOut(*this, out, {kAny, columns})))
       return failure();
   for (Value offsets : {getCuQueries(), getCuKeys()})
     if (failed(verifyBuffer(*this, "offsets", offsets, index(*this), {kAny})))

@@ -19,20 +19,25 @@ def Kernel_ShiftLabelsOp : Kernel_Op<"shift_labels"> {
 def Kernel_CrossEntropyOp : Kernel_Op<"cross_entropy"> {
   let summary = "mean cross-entropy of rows of scores and their labels";
   let description = [{
-    ins: logits `[T, V]`, labels `[T]` i64; outs: the loss, a scalar, and scratch
-    `[T]`, the loss of each row.
+    ins: logits `[T, V]`, labels `[T]` i64; outs: the loss, a scalar, scratch
+    `[T]`, the loss of each row, and, optionally, its softmax `[T, 2]`: the largest score, and the
+    sum of e^(score - it); of a row that does not count 0 and 1.
   }];
   let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$ignore_index, OptionalAttr<I64Attr>:$padding_index, F64Attr:$label_smoothing);
   let assemblyFormat = "`ins` `(` $logits `,` $labels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient"> {
+def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient", [AttrSizedOperandSegments]> {
   let summary = "backward of cross_entropy";
-  let description = [{ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar; outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16.}];
-  let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss, Variadic<Kernel_Buffer>:$outs,
+  let description = [{
+    ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar, softmax `[T, 2]` 0 or 1 times, as `cross_entropy` has it;
+    outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16.
+  }];
+  let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss,
+                       Optional<Kernel_Buffer>:$softmax, Variadic<Kernel_Buffer>:$outs,
                        I64Attr:$ignore_index, OptionalAttr<I64Attr>:$padding_index, F64Attr:$label_smoothing);
-  let assemblyFormat = "`ins` `(` $logits `,` $labels `,` $dloss `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`ins` `(` $logits `,` $labels `,` $dloss (`,` `softmax` $softmax^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_ElementLossOp : Kernel_Op<"element_loss"> {
@@ -90,7 +95,7 @@ def Kernel_CountSpansOp : Kernel_Op<"count_spans"> {
 
 def Kernel_SumRowsOp : Kernel_Op<"sum_rows"> {
   let summary = "the sum of all rows, in their order";
-  let description = [{ins: x `[T, W]` (rows may be strided); outs: `[W]`.}];
+  let description = [{ins: x `[T, W]` (rows may be strided), f32, bf16 or f16; outs: `[W]`.}];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
@@ -171,7 +176,7 @@ def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient", [AttrSizedOpera
     (rows may be strided; q, k, v and dresult all f32, all bf16 or all f16), log_sum_exp `[Tq, num_heads]`, cu of the queries and cu of
     the keys `[B + 1]`, scale_factor f32 0 or 1 times, position_bias `[num_heads, P]` or
     `[num_heads]` 0 or 1 times, query_scores, key_scores and columns as `attention`, dropout_key i64 0 or 1 times;
-    outs: dq, dk, dv, the gradients of position_bias, query_scores and key_scores where these are and, with a
+    outs: dq, dk, dv, f32 or rounded to bf16 or f16 where q is that, the gradients of position_bias, query_scores and key_scores where these are and, with a
     position_bias, scratch `[B, num_heads, P]` (P is 1 of slopes), what each sequence adds to its gradient.
   }];
   let arguments = (ins Kernel_Buffer:$q, Kernel_Buffer:$k, Kernel_Buffer:$v, Kernel_Buffer:$result,

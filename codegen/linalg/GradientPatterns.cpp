@@ -58,7 +58,7 @@ struct ConvertCrossEntropyGradient : OpConversionPattern<CrossEntropyGradientOp>
     Value out = emptyRows(rewriter, op.getLoc(), op.getDlogits(), adaptor.getLogits());
     rewriter.replaceOpWithNewOp<kernel::CrossEntropyGradientOp>(
         op, TypeRange{out.getType()}, adaptor.getLogits(), adaptor.getLabels(), adaptor.getDloss(),
-        ValueRange{out}, op.getIgnoreIndexAttr(), op.getPaddingIndexAttr(),
+        /*softmax=*/Value(), ValueRange{out}, op.getIgnoreIndexAttr(), op.getPaddingIndexAttr(),
         op.getLabelSmoothingAttr());
     return success();
   }

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 #define TR_MODULE_MAGIC 0x524D5254u /* "TRMR" */
-#define TR_ABI_VERSION 4u
+#define TR_ABI_VERSION 5u
 #define TR_MAX_RANK 8
 #define TR_MAX_AMOUNTS 4
 
@@ -66,6 +66,7 @@ typedef struct {
   uint64_t cubin_size;        /* bytes */
   const char *const *kernels; /* names, by the number that tr_launch gets */
   uint64_t num_kernels;
+  uint64_t waits; /* 1: each kernel waits for those before it, and may be started while they run */
 } tr_device_code;
 
 /// What `transformer_module` is where the description's `target` has a `kind`: slots, inputs,

@@ -55,7 +55,7 @@ void Device::finishCall(Repeated &function) {
     if (!same || collected.size() < 2)
       return;
     try {
-      function.graph = std::make_unique<LaunchGraph>(driver, collected);
+      function.graph = std::make_unique<LaunchGraph>(driver, collected, module.code->waits != 0);
     } catch (const Error &) {
       makesGraphs = false; // launches need none
     }

@@ -25,6 +25,7 @@ CudaDriver load() {
 #define FUNCTION(name, symbol, parameters)                                                         \
   driver.name = reinterpret_cast<CUresult(*) parameters>(dlsym(handle, symbol));
   TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_EDGE_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_IDENTITY_FUNCTIONS(FUNCTION)
 #undef FUNCTION

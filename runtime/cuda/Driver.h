@@ -38,6 +38,11 @@ struct CudaKernelNode {
   void *kernel, *context;
 };
 
+/// CUgraphEdgeData
+struct CudaGraphEdge {
+  unsigned char from, to, type, reserved[5];
+};
+
 // Numbers of cuda.h.
 constexpr CUresult CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2, CUDA_ERROR_NO_DEVICE = 100,
                    CUDA_ERROR_NO_BINARY_FOR_GPU = 209, CUDA_ERROR_NOT_READY = 600;
@@ -49,6 +54,8 @@ constexpr int CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 
 constexpr int CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1, CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
               CU_TENSOR_MAP_SWIZZLE_128B = 3, CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
+constexpr unsigned char CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = 1,
+                        CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1;
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
 
 /// FUNCTION(name, symbol, parameters)
@@ -115,6 +122,12 @@ constexpr unsigned CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2;
   FUNCTION(cuGraphLaunch, "cuGraphLaunch", (CUgraphExec executable, CUstream stream))              \
   FUNCTION(cuGraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec executable))
 
+/// Of CUDA 12.3 and later, for kernels that are started early; null where it is not there.
+#define TRANSFORMER_CUDA_EDGE_FUNCTIONS(FUNCTION)                                                  \
+  FUNCTION(cuGraphAddDependencies, "cuGraphAddDependencies_v2",                                    \
+           (CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,                         \
+            const CudaGraphEdge *edges, size_t count))
+
 /// Of CUDA 12 and later, for GPUs that copy boxes of tensors; null where it is not there.
 #define TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)                                                \
   FUNCTION(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                       \
@@ -131,6 +144,7 @@ struct CudaDriver {
 #define FUNCTION(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   TRANSFORMER_CUDA_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_GRAPH_FUNCTIONS(FUNCTION)
+  TRANSFORMER_CUDA_EDGE_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_TENSOR_FUNCTIONS(FUNCTION)
   TRANSFORMER_CUDA_IDENTITY_FUNCTIONS(FUNCTION)
 #undef FUNCTION

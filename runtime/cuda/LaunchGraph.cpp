@@ -25,20 +25,26 @@ CudaKernelNode Launch::node(std::vector<void *> &pointers) const {
           .context = nullptr};
 }
 
-LaunchGraph::LaunchGraph(const CudaDriver &driver, std::vector<Launch> given)
+LaunchGraph::LaunchGraph(const CudaDriver &driver, std::vector<Launch> given, bool wait)
     : driver(driver), launches(std::move(given)) {
   try {
     driver.check(driver.cuGraphCreate(&graph, 0), "cuGraphCreate");
     std::vector<void *> pointers;
+    bool startsEarly = wait && driver.cuGraphAddDependencies;
     for (const Launch &launch : launches) {
       CudaKernelNode node = launch.node(pointers);
       CUgraphNode made = nullptr;
-      driver.check(driver.cuGraphAddKernelNode(&made, graph,
-                                               nodes.empty() ? nullptr : &nodes.back(),
-                                               nodes.empty() ? 0 : 1, &node),
+      size_t before = nodes.empty() || startsEarly ? 0 : 1;
+      driver.check(driver.cuGraphAddKernelNode(&made, graph, before ? &nodes.back() : nullptr,
+                                               before, &node),
                    "cuGraphAddKernelNode");
       nodes.push_back(made);
     }
+    CudaGraphEdge early = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0,
+                           CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+    for (size_t i = 1; startsEarly && i < nodes.size(); ++i)
+      driver.check(driver.cuGraphAddDependencies(graph, &nodes[i - 1], &nodes[i], &early, 1),
+                   "cuGraphAddDependencies");
     driver.check(driver.cuGraphInstantiate(&executable, graph, 0), "cuGraphInstantiate");
   } catch (...) {
     release();

@@ -30,8 +30,9 @@ struct Launch {
 /// An executable graph of the launches of a call, each behind the one before.
 class LaunchGraph {
 public:
-  /// Throws Error when the driver refuses.
-  LaunchGraph(const CudaDriver &driver, std::vector<Launch> launches);
+  /// `wait`: the kernels wait for those before them by themselves. Throws Error when the driver
+  /// refuses.
+  LaunchGraph(const CudaDriver &driver, std::vector<Launch> launches, bool wait);
   ~LaunchGraph();
   LaunchGraph(const LaunchGraph &) = delete;
   LaunchGraph &operator=(const LaunchGraph &) = delete;

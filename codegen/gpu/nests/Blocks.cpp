@@ -72,6 +72,28 @@ void transformer::simt::waitForGroups(Loops &b, int64_t pending) {
   NVVM::CpAsyncWaitGroupOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(pending)));
 }
 
+void transformer::simt::prefetch(Loops &b, Value buffer, ValueRange at) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  Value place = b.index(0);
+  for (auto [i, index] : llvm::enumerate(at))
+    place = b.add(place, b.mul(index, strides[i]));
+  Value first = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
+  first = b.add(first, b.mul(place, type.getElementTypeBitWidth() / 8));
+  Value address = arith::IndexCastOp::create(b, b.getI64Type(), first);
+  auto global = LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
+  Value pointer = LLVM::IntToPtrOp::create(b, global, address);
+  NVVM::PrefetchOp::create(
+      b, NVVM::PrefetchCacheLevelAttr::get(b.getContext(), NVVM::PrefetchCacheLevel::L2),
+      /*evictPriority=*/{}, pointer, /*predicate=*/Value(), /*tensormap=*/{}, /*uniform=*/{},
+      /*in_param_space=*/{});
+}
+
+void transformer::simt::waitForEarlierKernels(Loops &b) {
+  if (b.target->startsEarly)
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+}
+
 Values transformer::simt::loadVector(Loops &b, Value buffer, ValueRange at, int64_t count) {
   VectorType type = vectorOf(buffer, count);
   Value vector = vector::LoadOp::create(b, type, buffer, at, /*nontemporal=*/false, sizeOf(type));

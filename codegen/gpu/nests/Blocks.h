@@ -33,6 +33,12 @@ void commitCopies(Loops &b);
 /// Until all groups but the last `pending` are there.
 void waitForGroups(Loops &b, int64_t pending);
 
+/// Asks for memory, as many bytes as a line of the second-level cache has, to be fetched there.
+void prefetch(Loops &b, Value buffer, ValueRange at);
+/// Until what was launched before the kernel has been done, where it may have been started earlier:
+/// in front of this it reads and writes nothing.
+void waitForEarlierKernels(Loops &b);
+
 /// `count` numbers of a row, a power of 2 at a multiple of as many.
 Values loadVector(Loops &b, Value buffer, ValueRange at, int64_t count);
 void storeVector(Loops &b, ValueRange values, Value buffer, ValueRange at);

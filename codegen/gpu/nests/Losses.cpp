@@ -54,12 +54,22 @@ std::pair<Value, Value> softmaxOf(Loops &b, Value logits, Value row, RowThreads 
 /// Of each row, then the mean of all.
 void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
   Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
+  Value softmax = op.getOuts().size() == 3 ? op.getOuts()[2] : Value();
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
   Value count = b.dim(logits, 0);
   rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
     Value row = at[0];
-    threads.once([&] { b.store(b.scalar(0), losses, row); });
+    auto storeSoftmax = [&](Value most, Value sum) {
+      if (!softmax)
+        return;
+      b.store(most, softmax, {row, b.index(0)});
+      b.store(sum, softmax, {row, b.index(1)});
+    };
+    threads.once([&] {
+      b.store(b.scalar(0), losses, row);
+      storeSoftmax(b.scalar(0), b.scalar(1));
+    });
     b.ifThen(counts(b, op, row), [&] {
       auto [most, sum] = softmaxOf(b, logits, row, threads);
       Value logSum = b.addf(most, math::LogOp::create(b, sum));
@@ -70,7 +80,10 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
         Value mean = b.subf(logSum, b.divf(all, b.scalar(double(classes))));
         of = b.addf(b.mulf(b.scalar(1 - smoothing), of), b.mulf(b.scalar(smoothing), mean));
       }
-      threads.once([&] { b.store(of, losses, row); });
+      threads.once([&, most = most, sum = sum] {
+        b.store(of, losses, row);
+        storeSoftmax(most, sum);
+      });
     });
   });
   Value sum = sumOfAll(b, count, [&](Value row) { return b.widen(b.load(losses, row)); });
@@ -92,20 +105,24 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyGradientOp op) 
     Value dloss = b.widen(b.load(op.getDloss(), {}));
     b.store(b.narrow(b.divf(dloss, atLeastOne(b, number))), shares, b.index(0));
   });
-  Value softmax = b.buffer({ShapedType::kDynamic, 2}, b.getF32Type(), count);
-  rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
-    auto [most, sum] = softmaxOf(b, logits, at[0], threads);
-    threads.once([&, most = most, sum = sum] {
-      b.store(most, softmax, {at[0], b.index(0)});
-      b.store(b.divf(b.load(shares, b.index(0)), sum), softmax, {at[0], b.index(1)});
+  Value softmax = op.getSoftmax();
+  if (!softmax) {
+    softmax = b.buffer({ShapedType::kDynamic, 2}, b.getF32Type(), count);
+    rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
+      auto [most, sum] = softmaxOf(b, logits, at[0], threads);
+      threads.once([&, most = most, sum = sum] {
+        b.store(most, softmax, {at[0], b.index(0)});
+        b.store(sum, softmax, {at[0], b.index(1)});
+      });
     });
-  });
+  }
   // A thread's numbers are far apart, so that neighbours have neighbours.
   constexpr int64_t ofThread = 4;
   int64_t apart = llvm::divideCeil(classes, ofThread);
   b.threads({count, b.index(apart)}, [&](ValueRange at) {
     Value row = at[0], share = b.load(shares, b.index(0));
-    Value most = b.load(softmax, {row, b.index(0)}), factor = b.load(softmax, {row, b.index(1)});
+    Value most = b.load(softmax, {row, b.index(0)});
+    Value factor = b.divf(share, b.load(softmax, {row, b.index(1)}));
     Value label = b.loadIndex(op.getLabels(), row), isCounted = counts(b, op, row);
     auto emitAt = [&](Value column) {
       Values place = {row, column};

@@ -112,6 +112,10 @@ public:
                                      : std::pair(at[0], at[1]);
       firstRow = b.mul(row, tile.rows);
       firstColumn = b.mul(column, tile.columns);
+      if (tile.copyThreads && product.right.isInMemory() && hasStrides(product.right.buffer())) {
+        fetchColumns(thread);
+        waitForEarlierKernels(b);
+      }
       ProductTileOperand left(b, product.left, tile, tile.rows, layout());
       ProductTileOperand right(b, product.right, tile, tile.columns, layout());
       // The sums take the place of what has been multiplied.
@@ -126,8 +130,15 @@ public:
       auto copy = [&](Value number) {
         b.ifThen(b.less(number, steps), [&] {
           Value stage = b.rem(number, tile.stages);
-          for (ProductTileOperand *operand : {&left, &right})
-            operand->copy(stage, number, {thread, threads});
+          auto copyBoth = [&](const BlockThread &by) {
+            for (ProductTileOperand *operand : {&left, &right})
+              operand->copy(stage, number, by);
+          };
+          if (multiplying == threads)
+            return copyBoth({thread, threads});
+          b.ifThen(b.less(b.index(multiplying - 1), thread), [&] {
+            copyBoth({b.sub(thread, b.index(multiplying)), threads - multiplying});
+          });
         });
         commitCopies(b); // an empty group, too: they are counted
       };
@@ -175,6 +186,32 @@ public:
   }
 
 private:
+  /// Static, and of memory whose start they count from.
+  static bool hasStrides(Value buffer) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    return succeeded(cast<MemRefType>(buffer.getType()).getStridesAndOffset(strides, offset)) &&
+           offset == 0 && !llvm::is_contained(strides, ShapedType::kDynamic);
+  }
+
+  /// All that the block will read of the columns goes to the second-level cache while the kernels
+  /// before this one run: few rows are multiplied at the speed of the memory.
+  void fetchColumns(Value thread) {
+    constexpr int64_t bytesOfLine = 128;
+    bool along = product.right.isAlongDepth();
+    int64_t numbers = bytesOfLine / (type.getWidth() / 8);
+    int64_t ofColumn = along ? tile.columns : 1;
+    Value lines = along ? b.mul(b.div(b.add(depth, numbers - 1), numbers), ofColumn) : depth;
+    auto loop = scf::ForOp::create(b, thread, lines, b.index(tile.threads()));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    Value line = loop.getInductionVar();
+    Value column = b.add(firstColumn, b.rem(line, ofColumn));
+    Value at = b.mul(b.div(line, ofColumn), along ? numbers : 1);
+    b.ifThen(b.less(column, columns),
+             [&] { prefetch(b, product.right.buffer(), product.right.placeOf(b, column, at)); });
+  }
+
   bool isOfWarpgroups() const { return tile.partThreads == warpgroupSize; }
   TileLayout layout() const {
     if (!type)
@@ -245,20 +282,35 @@ std::pair<Value, Value> transformer::simt::tileInGroups(Loops &b, Value number, 
   return {b.add(first, index(b.rem(inGroup, rowsOfGroup))), index(b.div(inGroup, rowsOfGroup))};
 }
 
+/// Whether tiles of fewer columns are done earlier.
+static bool isOfNarrowTiles(const GpuTarget &target, const Product &product) {
+  const ProductTile &narrow = target.narrowTensorProduct;
+  auto type = cast<MemRefType>(product.result.getType());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  if (!narrow.columns || ShapedType::isDynamic(columns) || columns % narrow.columns ||
+      columns > target.mostNarrowColumns)
+    return false;
+  auto columnsInTurn = [&](const ProductTile &tile) {
+    int64_t tiles = llvm::divideCeil(rows, tile.rows) * llvm::divideCeil(columns, tile.columns);
+    return llvm::divideCeil(tiles, target.multiprocessors) * tile.columns;
+  };
+  return ShapedType::isDynamic(rows) || columnsInTurn(narrow) < columnsInTurn(target.tensorProduct);
+}
+
 void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Finish finish) {
   const GpuTarget &target = *b.target;
   FloatType type = product.tensorType();
   bool packed = product.left.isPacked() || product.right.isPacked();
   bool isTf32 = type && type.isTF32();
-  const ProductTile &narrow = target.narrowTensorProduct;
+  const ProductTile &many = isTf32                                  ? target.tf32Product
+                            : type && isOfNarrowTiles(target, product) ? target.narrowTensorProduct
+                            : type                                  ? target.tensorProduct
+                                                                    : target.product;
   int64_t columns = cast<MemRefType>(product.result.getType()).getDimSize(1);
-  bool isNarrow = type && narrow.columns && !ShapedType::isDynamic(columns) &&
-                  columns % narrow.columns == 0 && columns <= target.mostNarrowColumns;
-  const ProductTile &many = isTf32     ? target.tf32Product
-                            : isNarrow ? narrow
-                            : type     ? target.tensorProduct
-                                       : target.product;
+  bool isWide = target.wideTensorProductOfFew.columns && !ShapedType::isDynamic(columns) &&
+                columns >= target.leastWideColumns;
   const ProductTile &few = isTf32   ? target.tf32ProductOfFew
+                           : type && isWide ? target.wideTensorProductOfFew
                            : type   ? target.tensorProductOfFew
                            : packed ? target.packedProductOfFew
                                     : target.productOfFew;

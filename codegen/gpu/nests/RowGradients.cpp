@@ -115,24 +115,38 @@ struct SameIds {
         };
         store(at[0], all({tokens, none()}));
       });
-    // Threads read the ids together, as many at once as there are threads.
-    constexpr int64_t threads = 64;
+    // Threads read the ids together; some have a token together, and a part of those each.
+    constexpr int64_t tokensOfBlock = 64, parts = 4, threads = tokensOfBlock * parts;
     Value count = b.div(b.add(tokens, threads - 1), threads), last = b.sub(tokens, b.index(1));
-    blocks(b, count, threads, [&](ValueRange at, Value thread) {
+    Value ofTokens = b.div(b.add(tokens, tokensOfBlock - 1), tokensOfBlock);
+    blocks(b, ofTokens, threads, [&](ValueRange at, Value thread) {
       Value memory = sharedMemory(b, threads, b.getI64Type());
-      Value token = b.add(b.mul(at[0], threads), thread), id = b.load(ids, b.min(token, last));
+      Value foundIn = sharedMemory(b, {2, parts, tokensOfBlock}, b.getI64Type());
+      Value part = b.div(thread, tokensOfBlock), place = b.rem(thread, tokensOfBlock);
+      Value token = b.add(b.mul(at[0], tokensOfBlock), place), id = b.load(ids, b.min(token, last));
       Values found = b.loop(b.index(0), count, {tokens, none()}, [&](Value i, ValueRange before) {
-        Value first = b.mul(i, threads);
+        Value first = b.mul(i, threads), ofPart = b.mul(part, tokensOfBlock);
         b.store(b.load(ids, b.min(b.add(first, thread), last)), memory, thread);
         barrier(b);
-        Value end = b.min(b.sub(tokens, first), b.index(threads));
-        Values next = b.loop(b.index(0), end, before, [&](Value j, ValueRange old) {
+        Value end = b.min(b.max(b.sub(tokens, first), ofPart), b.add(ofPart, tokensOfBlock));
+        Values next = b.loop(ofPart, end, before, [&](Value j, ValueRange old) {
           return take(token, id, b.add(first, j), b.load(memory, j), old);
         });
         barrier(b);
         return next;
       });
-      b.ifThen(b.less(token, tokens), [&] { store(token, found); });
+      for (auto [i, value] : llvm::enumerate(found)) {
+        Value word = arith::IndexCastOp::create(b, b.getI64Type(), value);
+        b.store(word, foundIn, {b.index(static_cast<int64_t>(i)), part, place});
+      }
+      barrier(b);
+      b.ifThen(b.both(b.equal(part, b.index(0)), b.less(token, tokens)), [&] {
+        for (int64_t other = 1; other < parts; ++other) {
+          auto of = [&](int64_t i) { return b.loadIndex(foundIn, {b.index(i), b.index(other), place}); };
+          found = {b.min(found[0], of(0)), b.add(found[1], of(1))};
+        }
+        store(token, found);
+      });
     });
   }
 

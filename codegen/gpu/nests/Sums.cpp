@@ -3,6 +3,7 @@
 #include "codegen/gpu/nests/Blocks.h"
 #include "codegen/gpu/nests/Kernels.h"
 #include "codegen/gpu/nests/ProductOperands.h"
+#include "codegen/gpu/nests/TensorCores.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -78,9 +79,8 @@ Value transformer::simt::sumOfAll(Loops &b, Value count, function_ref<Value(Valu
 void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t count,
                                     function_ref<Values(Value row, Value column)> terms,
                                     function_ref<void(ValueRange sums, Value column)> put) {
-  constexpr int64_t rowsOfPart = 64, atOnce = 4; // parts whose sums are on their way
-  Value fours = b.div(b.add(rows, rowsOfPart * atOnce - 1), rowsOfPart * atOnce);
-  Value parts = b.mul(fours, atOnce);
+  constexpr int64_t rowsOfPart = 64;
+  Value parts = b.div(b.add(rows, rowsOfPart - 1), rowsOfPart);
   Value buffer = b.buffer({ShapedType::kDynamic, count * width}, b.getF64Type(), parts);
   auto zeros = [&] { return Values(count, b.real(0)); };
   auto placeOf = [&](Value part, Value column, int64_t i) {
@@ -88,7 +88,6 @@ void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t
   };
   b.threads({parts, b.index(width)}, [&](ValueRange at) {
     Value first = b.mul(at[0], rowsOfPart), end = b.min(b.add(first, rowsOfPart), rows);
-    end = b.max(first, end); // the last parts may have none
     Values sums = b.loop(first, end, zeros(), [&](Value row, ValueRange before) {
       Values next = terms(row, at[1]);
       for (auto [sum, old] : llvm::zip_equal(next, before))
@@ -98,25 +97,41 @@ void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t
     for (auto [i, sum] : llvm::enumerate(sums))
       b.store(sum, buffer, placeOf(at[0], at[1], i));
   });
-  b.threads(b.index(width), [&](ValueRange at) {
-    Values none(count * atOnce, b.real(0));
-    Values four = b.loop(b.index(0), fours, none, [&](Value step, ValueRange before) {
+  // Of every so many parts.
+  auto sumOfParts = [&](Value first, int64_t apart, Value column) {
+    Value turns = b.div(b.add(b.sub(b.max(parts, first), first), apart - 1), apart);
+    return b.loop(b.index(0), turns, zeros(), [&](Value turn, ValueRange before) {
       Values next(before);
-      for (int64_t j = 0; j < atOnce; ++j)
-        for (int64_t i = 0; i < count; ++i) {
-          Value part = b.add(b.mul(step, atOnce), j);
-          Value &sum = next[static_cast<size_t>(j * count + i)];
-          sum = b.addf(sum, b.load(buffer, placeOf(part, at[0], i)));
-        }
+      Value part = b.add(first, b.mul(turn, apart));
+      for (auto [i, sum] : llvm::enumerate(next))
+        sum = b.addf(sum, b.load(buffer, placeOf(part, column, static_cast<int64_t>(i))));
       return next;
     });
-    Values sums(ValueRange(four).take_front(static_cast<size_t>(count)));
-    for (int64_t i = count; i < count * atOnce; ++i) {
-      Value &sum = sums[static_cast<size_t>(i % count)];
-      sum = b.addf(sum, four[static_cast<size_t>(i)]);
-    }
-    put(sums, at[0]);
-  });
+  };
+  if (!b.target)
+    return b.threads(b.index(width),
+                     [&](ValueRange at) { put(sumOfParts(b.index(0), 1, at[0]), at[0]); });
+  // Warps have some columns together, each some of their parts.
+  constexpr int64_t warps = blockThreads / warpSize;
+  blocks(b, b.index(llvm::divideCeil(width, warpSize)), blockThreads,
+         [&](ValueRange at, Value thread) {
+           Value memory = sharedMemory(b, {count, warps, warpSize}, b.getF64Type());
+           Value warp = b.div(thread, warpSize), lane = b.rem(thread, warpSize);
+           Value column = b.add(b.mul(at[0], warpSize), lane), isThere = b.less(column, b.index(width));
+           Values sums = b.ifElse(
+               isThere, [&] { return sumOfParts(warp, warps, column); }, zeros);
+           for (int64_t i = 0; i < count; ++i)
+             b.store(sums[static_cast<size_t>(i)], memory, {b.index(i), warp, lane});
+           barrier(b);
+           b.ifThen(b.both(isThere, b.equal(warp, b.index(0))), [&] {
+             for (int64_t other = 1; other < warps; ++other)
+               for (int64_t i = 0; i < count; ++i) {
+                 Value &sum = sums[static_cast<size_t>(i)];
+                 sum = b.addf(sum, b.load(memory, {b.index(i), b.index(other), lane}));
+               }
+             put(sums, column);
+           });
+         });
 }
 
 /// In f64: the gradient of a key's bias is 0 but for rounding, which AdamW makes steps of.
@@ -124,7 +139,12 @@ void transformer::simt::emitKernel(Loops &b, kernel::SumRowsOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   sumOverRows(
       b, b.dim(x, 0), rowWidth(x), 1,
-      [&](Value row, Value column) { return Values{b.widen(b.load(x, {row, column}))}; },
+      [&](Value row, Value column) {
+        Value v = b.load(x, {row, column});
+        if (kernel::isHalf(v.getType()))
+          v = arith::ExtFOp::create(b, b.getF32Type(), v);
+        return Values{b.widen(v)};
+      },
       [&](ValueRange sums, Value column) { b.store(b.narrow(sums[0]), result, column); });
 }
 

@@ -26,6 +26,7 @@ using Work = std::function<void()>;
 
 struct Graph {
   std::vector<Work> work;
+  std::vector<bool> isBehind; ///< the one before; of nodes that were added one by one
 };
 
 struct Stream {

@@ -1,6 +1,8 @@
 //===- Graphs.cpp - graphs of launches ------------------------------------===//
 #include "test/emulator/driver/Driver.h"
 
+#include <algorithm>
+
 using namespace emulator;
 
 namespace {
@@ -44,10 +46,25 @@ EMULATED_CUDA cuGraphAddKernelNode_v2(void **node, Graph *graph, void *const *de
   return inContext("cuGraphAddKernelNode", [&] {
     require(driver().graphs.count(graph), Result::InvalidHandle, "no graph");
     size_t nodes = graph->work.size();
-    require(count == (nodes ? 1 : 0) && (!nodes || placeOf(*dependencies) == nodes - 1),
-            Result::InvalidValue, "a node that is not behind all others: only chains are emulated");
+    require(count == 0 || (count == 1 && placeOf(*dependencies) == nodes - 1), Result::InvalidValue,
+            "a node that is not behind all others: only chains are emulated");
     graph->work.push_back(launchOf(*kernel));
+    graph->isBehind.push_back(count == 1);
     *node = reinterpret_cast<void *>(graph->work.size());
+  });
+}
+
+// A kernel that may be started while the one before it runs waits by itself: here it is not.
+EMULATED_CUDA cuGraphAddDependencies_v2(Graph *graph, void *const *from, void *const *to,
+                                        const unsigned char *edges, size_t count) {
+  return inContext("cuGraphAddDependencies", [&] {
+    require(driver().graphs.count(graph), Result::InvalidHandle, "no graph");
+    require(count == 1 && placeOf(*to) < graph->work.size() && placeOf(*from) + 1 == placeOf(*to),
+            Result::InvalidValue, "an edge that is no chain's: only chains are emulated");
+    // CUgraphEdgeData: ports of both nodes, and a type, 1 for programmatic launches.
+    require(edges[0] == 1 && edges[1] == 0 && edges[2] == 1, Result::InvalidValue,
+            "an edge of another kind than from a kernel that lets the next one start");
+    graph->isBehind[placeOf(*to)] = true;
   });
 }
 
@@ -63,6 +80,9 @@ EMULATED_CUDA cuGraphExecKernelNodeSetParams_v2(Graph *executable, void *node,
 EMULATED_CUDA cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, uint64_t) {
   return inContext("cuGraphInstantiate", [&] {
     require(driver().graphs.count(graph), Result::InvalidHandle, "no graph");
+    bool isChain = std::all_of(graph->isBehind.begin() + !graph->isBehind.empty(),
+                               graph->isBehind.end(), [](bool behind) { return behind; });
+    require(isChain, Result::InvalidValue, "nodes beside each other: only chains are emulated");
     driver().executables.insert(*executable = new Graph(*graph));
   });
 }

@@ -55,6 +55,7 @@ int cuStreamBeginCapture_v2(Handle, int);
 int cuStreamEndCapture(Handle, Handle *);
 int cuGraphCreate(Handle *, unsigned);
 int cuGraphAddKernelNode_v2(Handle *, Handle, const Handle *, size_t, const void *);
+int cuGraphAddDependencies_v2(Handle, const Handle *, const Handle *, const void *, size_t);
 int cuGraphExecKernelNodeSetParams_v2(Handle, Handle, const void *);
 int cuGraphInstantiateWithFlags(Handle *, Handle, uint64_t);
 int cuGraphLaunch(Handle, Handle);

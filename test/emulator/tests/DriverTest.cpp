@@ -170,8 +170,12 @@ TEST_F(DriverApi, GraphsOfNodesWhoseParametersChange) {
   ASSERT_EQ(cuGraphCreate(&graph, 0), success);
   Handle nodes[2] = {};
   ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[0], graph, nullptr, 0, &one), success);
-  EXPECT_EQ(cuGraphAddKernelNode_v2(&nodes[1], graph, nullptr, 0, &one), invalidValue); // beside
-  ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[1], graph, &nodes[0], 1, &one), success);
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[1], graph, nullptr, 0, &one), success);
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), invalidValue); // beside each other
+  unsigned char plain[8] = {}, early[8] = {1, 0, 1};
+  EXPECT_EQ(cuGraphAddDependencies_v2(graph, &nodes[0], &nodes[1], plain, 1), invalidValue);
+  EXPECT_EQ(cuGraphAddDependencies_v2(graph, &nodes[1], &nodes[0], early, 1), invalidValue);
+  ASSERT_EQ(cuGraphAddDependencies_v2(graph, &nodes[0], &nodes[1], early, 1), success);
   ASSERT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), success);
   ASSERT_EQ(cuGraphLaunch(executable, stream), success);
   ASSERT_EQ(cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &other), success);
