@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -111,20 +112,17 @@ def measure_row(part: str, shape: str, makers: dict, flops: float, moved: float,
     return {"part": part, "shape": shape, "ms": ms, "flops": flops, "bytes": moved, "gaps": gaps}
 
 
-def measure_products(run: dict, options: Options) -> list[dict]:
-    rows = []
+def measure_products(run: dict, options: Options) -> Iterator[dict]:
     for size in run["sizes"]:
         m, n, k = size
         given = {"M": np.int64(m), "N": np.int64(n), "K": np.int64(k), "dtype": np.str_(run["dtype"])}
         makers = {Ours.name: partial(product, size, run, options)}
         makers |= {name: partial(PeerOp, name, given, options) for name in run["peers"]}
         moved = 2.0 * (m * k + n * k + m * n)
-        rows.append(measure_row("product", f"{m} x {n} x {k}", makers, 2.0 * m * n * k, moved, options))
-    return rows
+        yield measure_row("product", f"{m} x {n} x {k}", makers, 2.0 * m * n * k, moved, options)
 
 
-def measure_attention(run: dict, options: Options) -> list[dict]:
-    rows = []
+def measure_attention(run: dict, options: Options) -> Iterator[dict]:
     for shape in run["shapes"]:
         given = {name: np.int64(value) for name, value in shape.items()} | {"dtype": np.str_(run["dtype"])}
         makers = {Ours.name: partial(attention, shape, run, options)}
@@ -132,8 +130,7 @@ def measure_attention(run: dict, options: Options) -> list[dict]:
         heads, dim, length = shape["batch"] * shape["heads"], shape["head_dim"], shape["length"]
         flops = 4.0 * heads * length * length * dim / (2 if shape["causal"] else 1)
         name = f"{shape['batch']} x {length}, {shape['heads']} heads of {dim}{', causal' if shape['causal'] else ''}"
-        rows.append(measure_row("attention", name, makers, flops, 8.0 * heads * length * dim, options))
-    return rows
+        yield measure_row("attention", name, makers, flops, 8.0 * heads * length * dim, options)
 
 
 # --- models ------------------------------------------------------------------------------------------
@@ -199,15 +196,20 @@ def measure_steps(run: dict, options: Options) -> list[dict]:
     ]  # fmt: skip
 
 
-def measure_all(run: dict, options: Options) -> list[dict]:
-    rows = measure_products(run["products"], options) if "products" in run else []
-    rows += measure_attention(run["attention"], options) if "attention" in run else []
-    rows += [measure_forward(one, options) for one in run.get("forward", [])]
-    rows += [row for one in run.get("generate", []) for row in measure_text(one, options)]
-    rows += [row for one in run.get("train", []) for row in measure_steps(one, options)]
-    for row in rows:
+def measure_all(run: dict, options: Options) -> Iterator[dict]:
+    """Row by row, each said when it is there."""
+    def rows() -> Iterator[dict]:
+        yield from measure_products(run["products"], options) if "products" in run else ()
+        yield from measure_attention(run["attention"], options) if "attention" in run else ()
+        yield from (measure_forward(one, options) for one in run.get("forward", []))
+        for one in run.get("generate", []):
+            yield from measure_text(one, options)
+        for one in run.get("train", []):
+            yield from measure_steps(one, options)
+
+    for row in rows():
         note(f"{row['part']}, {row['shape']}: {row['ms']} {row['gaps'] or ''}")
-    return rows
+        yield row
 
 
 # --- the table ---------------------------------------------------------------------------------------

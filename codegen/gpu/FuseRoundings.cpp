@@ -39,9 +39,9 @@ Operation *withOut(DestinationStyleOpInterface op, Value out) {
   op.getDpsInitsMutable().append(out);
   SmallVector<Type> types(op->getResultTypes());
   types.push_back(out.getType());
-  Operation *made = Operation::create(op.getLoc(), op->getName(), types, op->getOperands(),
-                                      op->getDiscardableAttrDictionary(),
-                                      op->getPropertiesStorage(), {}, 0);
+  Operation *made =
+      Operation::create(op.getLoc(), op->getName(), types, op->getOperands(),
+                        op->getDiscardableAttrDictionary(), op->getPropertiesStorage(), {}, 0);
   OpBuilder(op).insert(made);
   op->replaceAllUsesWith(made->getResults().drop_back());
   op->erase();
@@ -49,9 +49,8 @@ Operation *withOut(DestinationStyleOpInterface op, Value out) {
 }
 
 bool isOnlyReader(Operation *op, Value rows) {
-  return llvm::all_of(rows.getUsers(), [&](Operation *user) {
-    return user == op || isa<tensor::DimOp>(user);
-  });
+  return llvm::all_of(rows.getUsers(),
+                      [&](Operation *user) { return user == op || isa<tensor::DimOp>(user); });
 }
 
 FloatType typeOf(linalg::GenericOp rounding) {

@@ -100,7 +100,6 @@ void transformer::narrowCaches(ModuleOp module) {
 
 void transformer::updateType(func::FuncOp function) {
   auto end = cast<func::ReturnOp>(function.getBody().back().getTerminator());
-  function.setType(FunctionType::get(function.getContext(),
-                                     function.getBody().front().getArgumentTypes(),
-                                     end.getOperandTypes()));
+  function.setType(FunctionType::get(
+      function.getContext(), function.getBody().front().getArgumentTypes(), end.getOperandTypes()));
 }

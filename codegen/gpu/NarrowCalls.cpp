@@ -66,8 +66,7 @@ void setNarrow(Value rows, FloatType type) {
 /// A private function that others call and do nothing else with.
 class Called {
 public:
-  Called(func::FuncOp function, ModuleOp module)
-      : function(function) {
+  Called(func::FuncOp function, ModuleOp module) : function(function) {
     if (!function.isPrivate() || function.isExternal())
       return;
     std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, module);

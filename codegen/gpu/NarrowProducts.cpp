@@ -63,9 +63,10 @@ Value mlir::transformer::roundBefore(Operation *op, Value rows, FloatType type) 
   }
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto of = cast<RankedTensorType>(rows.getType());
-  Value out = of.getRank() == 2
-                  ? emptyRows(b, type, of.getDimSize(1), tensor::getMixedSize(b, b.getLoc(), rows, 0))
-                  : tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), rows), type);
+  Value out =
+      of.getRank() == 2
+          ? emptyRows(b, type, of.getDimSize(1), tensor::getMixedSize(b, b.getLoc(), rows, 0))
+          : tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), rows), type);
   Value rounded = elementwise(b, out, rows, b.getMultiDimIdentityMap(of.getRank()),
                               [&](Scalars &s, ValueRange v) { return s.toHalf(type, v[0]); });
   if (later) {

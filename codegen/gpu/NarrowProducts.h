@@ -61,7 +61,8 @@ Value emptyRows(ImplicitLocOpBuilder &b, FloatType type, int64_t width, OpFoldRe
 
 /// Rounds each number of a tensor to bf16 or f16, as `elementwise` has it with `toHalf`.
 bool isRounding(linalg::GenericOp op);
-/// Where in front of `op` rows, f32 of a static width, are rounded to `type`: there by now, or made.
+/// Where in front of `op` rows, f32 of a static width, are rounded to `type`: there by now, or
+/// made.
 Value roundBefore(Operation *op, Value rows, FloatType type);
 
 /// One elementwise op that writes `out`, or over `shape`.

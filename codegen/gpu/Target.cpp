@@ -25,7 +25,7 @@ constexpr GpuTarget targets[] = {
      .sharedMemoryBytes = 227 * 1024,
      .startsEarly = true,
      .tensorProduct = {128, 256, 64, 4, 64, 256, 128},
-     .tensorProductOfFew = {16, 16, 256, 6, 16, 16, 32, 128},
+     .tensorProductOfFew = {16, 16, 512, 3, 16, 16, 32, 128},
      .wideTensorProductOfFew = {16, 32, 256, 4, 16, 16, 32, 128},
      .narrowTensorProduct = {128, 192, 64, 4, 64, 192, 128},
      .producerThreads = 128,
@@ -50,15 +50,18 @@ struct SetGpuTargetPass : mlir::transformer::impl::SetGpuTargetBase<SetGpuTarget
   }
 };
 
-/// Lets the kernel behind it start, and waits for those before it, unless it does so by itself where
-/// it has begun to fetch what nobody writes.
+/// Lets the kernel behind it start, and waits for those before it, unless it does so by itself
+/// where it has begun to fetch what nobody writes.
 void waitForEarlier(mlir::gpu::GPUFuncOp kernel) {
   using Kind = NVVM::GridDepActionKind;
   auto b = OpBuilder::atBlockBegin(&kernel.getBody().front());
   NVVM::GriddepcontrolOp::create(b, kernel.getLoc(), Kind::launch_dependents);
-  bool waits = kernel.walk([](NVVM::GriddepcontrolOp op) {
-    return op.getKind() == Kind::wait ? WalkResult::interrupt() : WalkResult::advance();
-  }).wasInterrupted();
+  bool waits =
+      kernel
+          .walk([](NVVM::GriddepcontrolOp op) {
+            return op.getKind() == Kind::wait ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   if (!waits)
     NVVM::GriddepcontrolOp::create(b, kernel.getLoc(), Kind::wait);
 }

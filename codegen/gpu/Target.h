@@ -14,7 +14,7 @@ struct ProductTile {
   int64_t depth;                     // of the sum, in shared memory at once
   int64_t stages;                    // of shared memory: all but one are on their way
   int64_t rowsOfPart, columnsOfPart; // a thread's; with tensor cores a warp's or warpgroup's
-  int64_t partThreads = 1;  // that have a part: 32 by mma.sync, 128 by wgmma
+  int64_t partThreads = 1;           // that have a part: 32 by mma.sync, 128 by wgmma
   int64_t copyThreads = 0; // more of a block, which copy for them; 0: they do so themselves
   int64_t parts() const { return rows / rowsOfPart * (columns / columnsOfPart); }
   int64_t threads() const { return parts() * partThreads + copyThreads; }

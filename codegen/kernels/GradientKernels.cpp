@@ -30,8 +30,7 @@ LogicalResult CrossEntropyGradientOp::verify() {
   FailureOr<int64_t> classes = verifyRows(*this, "logits", getLogits());
   if (failed(classes) || failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
       failed(verifyBuffer(*this, "dloss", getDloss(), f32(*this), {})) ||
-      (getSoftmax() &&
-       failed(verifyBuffer(*this, "softmax", getSoftmax(), f32(*this), {kAny, 2}))))
+      (getSoftmax() && failed(verifyBuffer(*this, "softmax", getSoftmax(), f32(*this), {kAny, 2}))))
     return failure();
   return verifyRoundedOut(*this, getOuts()[0], {kAny, *classes});
 }

@@ -170,7 +170,8 @@ LogicalResult LayerNormOp::verify() {
   for (Value residual : getResidual())
     if (failed(verifyBuffer(*this, "a residual", residual, f32(*this), {kAny, *width})))
       return failure();
-  if (Value sum = getSum(); sum && failed(verifyBuffer(*this, "the sum", sum, f32(*this), {kAny, *width})))
+  if (Value sum = getSum();
+      sum && failed(verifyBuffer(*this, "the sum", sum, f32(*this), {kAny, *width})))
     return failure();
   if (getOuts().size() > 1 + (getSum() ? 1 : 0) + (getRounded() ? 1 : 0))
     return emitOpError() << "expected the third out in 16 bits, found " << getOuts()[2].getType();

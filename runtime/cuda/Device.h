@@ -124,6 +124,8 @@ private:
     CUfunction function = nullptr; // found when it is launched first
     int64_t sharedBytes = 0;       // of dynamic shared memory, that it may have
     std::vector<unsigned> sizes;   // of its parameters, in bytes
+    std::vector<unsigned> offsets; // of each among the bytes of all
+    unsigned bytes = 0;
   };
   /// A function that is called again and again.
   struct Repeated {
@@ -134,7 +136,7 @@ private:
   void loadKernels();
   CUresult loadImage(const void *image, std::string &log);
   Pinned makePinned(size_t bytes);
-  Launch makeLaunch(int64_t kernel, const tr_grid &grid);
+  void makeLaunch(Launch &launch, int64_t kernel, const tr_grid &grid);
   void copyArguments(Launch &launch, void *const *arguments);
   void launchNow(const Launch &launch, void *const *arguments);
   void launchOrThrow(int64_t kernel, const tr_grid &grid, void *const *arguments,
@@ -160,6 +162,7 @@ private:
   std::map<const tr_function *, Repeated> functions;
   Repeated *repeated = nullptr;  // the function that is called, if its call may become a graph
   std::vector<Launch> collected; // its launches
+  size_t numCollected = 0;       // of them, since it was called: the others lend their memory
   int64_t launchedGraphs = 0;
   std::unique_ptr<KernelTimes> times; // with a profile
 };

@@ -30,7 +30,7 @@ void Device::call(const tr_function &function, const void *const *slots, const t
   if (profiled)
     times->begin();
   problem.clear();
-  collected.clear();
+  numCollected = 0;
   maps.trim();
   repeated = again && makesGraphs && !profiled ? &functions[&function] : nullptr;
   calling = this;
@@ -48,6 +48,7 @@ void Device::call(const tr_function &function, const void *const *slots, const t
 
 /// The launches of a function that has a graph are queued now, the others have been.
 void Device::finishCall(Repeated &function) {
+  collected.resize(numCollected);
   if (!function.graph) {
     std::vector<int64_t> kernels = kernelsOf(collected);
     bool same = kernels == function.kernels;
@@ -82,12 +83,11 @@ void Device::check(CUresult result, const char *call, const Launch &launch) cons
 }
 
 /// Without its arguments. The kernel can be launched so.
-Launch Device::makeLaunch(int64_t index, const tr_grid &grid) {
+void Device::makeLaunch(Launch &launch, int64_t index, const tr_grid &grid) {
   const tr_device_code &code = *module.code;
   if (index < 0 || uint64_t(index) >= code.num_kernels)
     fail("{}: launches kernel {} of {}", module.path, index, code.num_kernels);
   const char *name = code.kernels[index];
-  Launch launch;
   launch.kernel = index;
   launch.sharedBytes = static_cast<unsigned>(grid.shared_bytes);
   for (int i = 0; i < 6; ++i) {
@@ -109,7 +109,6 @@ Launch Device::makeLaunch(int64_t index, const tr_grid &grid) {
     kernel.sharedBytes = grid.shared_bytes;
   }
   launch.function = kernel.function;
-  return launch;
 }
 
 /// The driver knows how many there are, and how large.
@@ -118,16 +117,15 @@ void Device::copyArguments(Launch &launch, void *const *arguments) {
   size_t offset = 0, bytes = 0;
   if (kernel.sizes.empty())
     while (driver.cuFuncGetParamInfo(kernel.function, kernel.sizes.size(), &offset, &bytes) ==
-           CUDA_SUCCESS)
+           CUDA_SUCCESS) {
+      kernel.offsets.push_back(kernel.bytes);
       kernel.sizes.push_back(static_cast<unsigned>(bytes));
-  size_t end = 0;
-  for (unsigned size : kernel.sizes) {
-    launch.offsets.push_back(static_cast<unsigned>(end));
-    end += (size + 7) / 8 * 8;
-  }
-  launch.arguments.resize(end);
+      kernel.bytes += static_cast<unsigned>((bytes + 7) / 8 * 8);
+    }
+  launch.offsets = &kernel.offsets;
+  launch.arguments.resize(kernel.bytes);
   for (size_t i = 0; i < kernel.sizes.size(); ++i)
-    std::memcpy(launch.arguments.data() + launch.offsets[i], arguments[i], kernel.sizes[i]);
+    std::memcpy(launch.arguments.data() + kernel.offsets[i], arguments[i], kernel.sizes[i]);
 }
 
 void Device::launchNow(const Launch &launch, void *const *arguments) {
@@ -142,14 +140,19 @@ void Device::launchNow(const Launch &launch, void *const *arguments) {
 
 void Device::launchOrThrow(int64_t index, const tr_grid &grid, void *const *arguments,
                            const tr_work *work, const int64_t *amounts) {
-  Launch launch = makeLaunch(index, grid);
   if (repeated) {
+    if (numCollected == collected.size())
+      collected.emplace_back();
+    Launch &launch = collected[numCollected];
+    makeLaunch(launch, index, grid);
     copyArguments(launch, arguments);
     if (!repeated->graph)
       launchNow(launch, arguments);
-    collected.push_back(std::move(launch));
+    ++numCollected;
     return;
   }
+  Launch launch;
+  makeLaunch(launch, index, grid);
   bool profiled = profiling();
   if (profiled)
     times->before();

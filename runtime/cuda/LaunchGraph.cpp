@@ -13,7 +13,7 @@ bool Launch::operator==(const Launch &other) const {
 
 CudaKernelNode Launch::node(std::vector<void *> &pointers) const {
   pointers.clear();
-  for (unsigned offset : offsets)
+  for (unsigned offset : *offsets)
     pointers.push_back(const_cast<char *>(arguments.data()) + offset);
   return {.function = function,
           .blocks = {blocks[0], blocks[1], blocks[2]},
@@ -40,8 +40,8 @@ LaunchGraph::LaunchGraph(const CudaDriver &driver, std::vector<Launch> given, bo
                    "cuGraphAddKernelNode");
       nodes.push_back(made);
     }
-    CudaGraphEdge early = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0,
-                           CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
+    CudaGraphEdge early = {
+        CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, 0, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, {}};
     for (size_t i = 1; startsEarly && i < nodes.size(); ++i)
       driver.check(driver.cuGraphAddDependencies(graph, &nodes[i - 1], &nodes[i], &early, 1),
                    "cuGraphAddDependencies");
@@ -66,7 +66,7 @@ bool LaunchGraph::hasKernelsOf(const std::vector<Launch> &others) const {
                     [](const Launch &a, const Launch &b) { return a.kernel == b.kernel; });
 }
 
-bool LaunchGraph::launch(std::vector<Launch> others, CUstream stream) {
+bool LaunchGraph::launch(std::vector<Launch> &others, CUstream stream) {
   std::vector<void *> pointers;
   for (size_t i = 0; i < others.size(); ++i) {
     if (others[i] == launches[i])
@@ -75,7 +75,7 @@ bool LaunchGraph::launch(std::vector<Launch> others, CUstream stream) {
     if (driver.cuGraphExecKernelNodeSetParams(executable, nodes[i], &node) != CUDA_SUCCESS)
       return false;
   }
-  launches = std::move(others);
+  launches.swap(others);
   driver.check(driver.cuGraphLaunch(executable, stream), "cuGraphLaunch");
   return true;
 }

@@ -19,8 +19,8 @@ struct Launch {
   int64_t kernel = 0; // its number in the module
   CUfunction function = nullptr;
   unsigned blocks[3] = {}, threads[3] = {}, sharedBytes = 0;
-  std::vector<char> arguments;        // their bytes, one behind the other
-  std::vector<unsigned> offsets = {}; // where each begins
+  std::vector<char> arguments;                    // their bytes, one behind the other
+  const std::vector<unsigned> *offsets = nullptr; // where each begins: the kernel's
 
   bool operator==(const Launch &other) const;
   /// For a call of the driver; points into this object and `pointers`.
@@ -39,9 +39,10 @@ public:
 
   /// Whether it has the kernels of `others`, in their order.
   bool hasKernelsOf(const std::vector<Launch> &others) const;
-  /// Queues `others`, whose kernels it has. False where the driver does not change a node so:
+  /// Queues `others`, whose kernels it has, and gives back launches that nobody needs any more,
+  /// whose memory the next call's can take. False where the driver does not change a node so:
   /// nothing is queued then, and the graph is of no use any more.
-  bool launch(std::vector<Launch> others, CUstream stream);
+  bool launch(std::vector<Launch> &others, CUstream stream);
 
 private:
   void release() noexcept;

@@ -129,7 +129,7 @@ func.func @f(%x: memref<?x8xf32>, %g: memref<4xf32>, %b: memref<8xf32>) {
 // -----
 
 func.func @f(%x: memref<?x8xf32>, %b: memref<8xf32>) {
-  // expected-error @below {{expected 1 outs, found 3}}
+  // expected-error @below {{expected the third out in 16 bits, found 'memref<?x8xf32>'}}
   transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x, %x, %x) norm<eps = 0.0> : (memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
   return
 }

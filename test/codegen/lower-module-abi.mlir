@@ -44,7 +44,7 @@
 // "TRMR", version 4; the sizes of the description and of the tokenizer behind it, the hash of both.
 // CHECK-LABEL: llvm.mlir.global external constant @transformer_module() {{.*}} : !llvm.struct<(i32, i32, ptr, i64, i64, i64, ptr, i64)>
 // CHECK: llvm.mlir.constant(1380799060 : i32)
-// CHECK: llvm.mlir.constant(4 : i32)
+// CHECK: llvm.mlir.constant(5 : i32)
 // CHECK: llvm.mlir.addressof @transformer.description
 // CHECK: llvm.mlir.constant({{[0-9]+}} : i64)
 // CHECK: llvm.mlir.constant(7 : i64)

@@ -81,7 +81,8 @@ void transformer::simt::prefetch(Loops &b, Value buffer, ValueRange at) {
   Value first = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
   first = b.add(first, b.mul(place, type.getElementTypeBitWidth() / 8));
   Value address = arith::IndexCastOp::create(b, b.getI64Type(), first);
-  auto global = LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
+  auto global = LLVM::LLVMPointerType::get(b.getContext(),
+                                           static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
   Value pointer = LLVM::IntToPtrOp::create(b, global, address);
   NVVM::PrefetchOp::create(
       b, NVVM::PrefetchCacheLevelAttr::get(b.getContext(), NVVM::PrefetchCacheLevel::L2),

@@ -136,9 +136,8 @@ public:
           };
           if (multiplying == threads)
             return copyBoth({thread, threads});
-          b.ifThen(b.less(b.index(multiplying - 1), thread), [&] {
-            copyBoth({b.sub(thread, b.index(multiplying)), threads - multiplying});
-          });
+          b.ifThen(b.less(b.index(multiplying - 1), thread),
+                   [&] { copyBoth({b.sub(thread, b.index(multiplying)), threads - multiplying}); });
         });
         commitCopies(b); // an empty group, too: they are counted
       };
@@ -302,18 +301,18 @@ void transformer::simt::emitProductBlocks(Loops &b, const Product &product, Fini
   FloatType type = product.tensorType();
   bool packed = product.left.isPacked() || product.right.isPacked();
   bool isTf32 = type && type.isTF32();
-  const ProductTile &many = isTf32                                  ? target.tf32Product
+  const ProductTile &many = isTf32                                     ? target.tf32Product
                             : type && isOfNarrowTiles(target, product) ? target.narrowTensorProduct
-                            : type                                  ? target.tensorProduct
-                                                                    : target.product;
+                            : type                                     ? target.tensorProduct
+                                                                       : target.product;
   int64_t columns = cast<MemRefType>(product.result.getType()).getDimSize(1);
   bool isWide = target.wideTensorProductOfFew.columns && !ShapedType::isDynamic(columns) &&
                 columns >= target.leastWideColumns;
-  const ProductTile &few = isTf32   ? target.tf32ProductOfFew
+  const ProductTile &few = isTf32           ? target.tf32ProductOfFew
                            : type && isWide ? target.wideTensorProductOfFew
-                           : type   ? target.tensorProductOfFew
-                           : packed ? target.packedProductOfFew
-                                    : target.productOfFew;
+                           : type           ? target.tensorProductOfFew
+                           : packed         ? target.packedProductOfFew
+                                            : target.productOfFew;
   auto emit = [&](const ProductTile &tile) {
     if (&tile == &many && isStreamed(b, product))
       return emitProductStream(b, product, tile, finish);

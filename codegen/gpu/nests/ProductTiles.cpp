@@ -17,7 +17,8 @@ constexpr int64_t lengthOfBlock = pieceOfHalves * lineOfBanks;
 ProductTileOperand::ProductTileOperand(Loops &b, const ProductOperand &operand,
                                        const ProductTile &tile, int64_t rows, TileLayout layout)
     : rows(rows), depth(tile.depth), type(operand.halfType() ?: b.getF32Type()), b(b),
-      operand(operand), stages(tile.stages), alongDepth(operand.isAlongDepth()), layout(layout) {
+      operand(operand), stages(tile.stages), copiesAlone(tile.copyThreads),
+      alongDepth(operand.isAlongDepth()), layout(layout) {
   packed = !operand.isInMemory() && operand.isPacked();
   int64_t bytes = packed ? 1 : bytesOfNumber();
   Value there = packed ? operand.bytes() : operand.isInMemory() ? operand.buffer() : Value();
@@ -185,7 +186,7 @@ void ProductTileOperand::copy(Value stage, Value number, const BlockThread &thre
   // Few steps share what they compute of places, before the loop over the depth. What many would
   // keep there needs more registers than there are: theirs is a loop of unknown length. A block of
   // warpgroups has a multiprocessor, and its registers, for itself.
-  int64_t few = layout == TileLayout::Blocks ? 8 : 4;
+  int64_t few = layout == TileLayout::Blocks || copiesAlone ? 8 : 4;
   if (width * bytes == bytesOfPiece && steps <= few && pieces % thread.count == 0) {
     for (int64_t step = 0; step < steps; ++step)
       copyOne(b.add(thread.thread, step * thread.count));

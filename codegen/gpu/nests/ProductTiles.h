@@ -78,6 +78,7 @@ private:
   Loops &b;
   const ProductOperand &operand;
   int64_t stages;
+  bool copiesAlone; // whoever copies does nothing else
   bool alongDepth, packed, async;
   TileLayout layout;
   int64_t width;             // numbers of a piece, or bytes

@@ -142,7 +142,9 @@ struct SameIds {
       barrier(b);
       b.ifThen(b.both(b.equal(part, b.index(0)), b.less(token, tokens)), [&] {
         for (int64_t other = 1; other < parts; ++other) {
-          auto of = [&](int64_t i) { return b.loadIndex(foundIn, {b.index(i), b.index(other), place}); };
+          auto of = [&](int64_t i) {
+            return b.loadIndex(foundIn, {b.index(i), b.index(other), place});
+          };
           found = {b.min(found[0], of(0)), b.add(found[1], of(1))};
         }
         store(token, found);

@@ -132,6 +132,19 @@ void RowThreads::forEach(const RowNumbers &numbers, function_ref<void(Value, Val
   }
 }
 
+void RowThreads::forEach(const RowNumbers &numbers, ArrayRef<RowNumbers> others,
+                         function_ref<void(Value, ValueRange, Value)> body) {
+  if (numbers.held.empty())
+    return forEach(numbers, [&](Value number, Value i) {
+      body(number, llvm::map_to_vector(others, [&](const RowNumbers &o) { return o.read(i); }), i);
+    });
+  size_t turn = 0;
+  forEach(numbers, [&](Value number, Value i) {
+    body(number, llvm::map_to_vector(others, [&](const RowNumbers &o) { return o.held[turn]; }), i);
+    ++turn;
+  });
+}
+
 void RowThreads::once(function_ref<void()> body) {
   if (!thread)
     return body();

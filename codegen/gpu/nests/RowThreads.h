@@ -31,6 +31,9 @@ public:
   /// As above, of numbers and their places.
   Value sum(const RowNumbers &numbers, function_ref<Value(Value x, Value i)> term);
   void forEach(const RowNumbers &numbers, function_ref<void(Value x, Value i)> body);
+  /// With others of the same count, which are held where `numbers` are.
+  void forEach(const RowNumbers &numbers, ArrayRef<RowNumbers> others,
+               function_ref<void(Value x, ValueRange others, Value i)> body);
   /// By one thread.
   void once(function_ref<void()> body);
 

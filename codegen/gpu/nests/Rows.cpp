@@ -19,6 +19,11 @@ struct RowNorm {
   int64_t width;
 
   void emit(const RowNumbers &x, function_ref<void(Value y, Value i)> put) {
+    // Asked for before anybody waits for the row's sums.
+    SmallVector<RowNumbers> factors;
+    for (Value each : {gamma, beta})
+      if (each)
+        factors.push_back(row.hold(width, [&, each](Value i) { return b.load(each, i); }));
     Value count = b.scalar(double(width));
     auto itself = [](Value v, Value) { return v; };
     Value mean = rms ? b.scalar(0) : b.divf(row.sum(x, itself), count);
@@ -32,9 +37,9 @@ struct RowNorm {
     auto root = [&](Value v) -> Value { return math::SqrtOp::create(b, v); };
     Value deviation =
         norm.getEpsOutside() ? b.addf(root(variance), eps) : root(b.addf(variance, eps));
-    row.forEach(x, [&](Value v, Value i) {
-      Value y = b.mulf(b.divf(b.subf(v, mean), deviation), b.load(gamma, i));
-      put(beta ? b.addf(y, b.load(beta, i)) : y, i);
+    row.forEach(x, factors, [&](Value v, ValueRange at, Value i) {
+      Value y = b.mulf(b.divf(b.subf(v, mean), deviation), at.front());
+      put(beta ? b.addf(y, at.back()) : y, i);
     });
   }
 };

@@ -117,9 +117,9 @@ void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t
          [&](ValueRange at, Value thread) {
            Value memory = sharedMemory(b, {count, warps, warpSize}, b.getF64Type());
            Value warp = b.div(thread, warpSize), lane = b.rem(thread, warpSize);
-           Value column = b.add(b.mul(at[0], warpSize), lane), isThere = b.less(column, b.index(width));
-           Values sums = b.ifElse(
-               isThere, [&] { return sumOfParts(warp, warps, column); }, zeros);
+           Value column = b.add(b.mul(at[0], warpSize), lane),
+                 isThere = b.less(column, b.index(width));
+           Values sums = b.ifElse(isThere, [&] { return sumOfParts(warp, warps, column); }, zeros);
            for (int64_t i = 0; i < count; ++i)
              b.store(sums[static_cast<size_t>(i)], memory, {b.index(i), warp, lane});
            barrier(b);

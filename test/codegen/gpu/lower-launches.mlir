@@ -23,7 +23,7 @@
 // CHECK: llvm.mlir.constant(1 : i64)
 // CHECK: call @tr_launch(
 // CHECK: llvm.mlir.global internal constant @transformer.kernels() {{.*}} : !llvm.array<2 x ptr>
-// CHECK: llvm.mlir.global internal constant @transformer.device() {{.*}} : !llvm.struct<(ptr, i64, ptr, i64, ptr, i64)>
+// CHECK: llvm.mlir.global internal constant @transformer.device() {{.*}} : !llvm.struct<(ptr, i64, ptr, i64, ptr, i64, i64)>
 module attributes {gpu.container_module} {
   gpu.binary @kernels [#gpu.object<#nvvm.target, "">]
   func.func @fill(%x: memref<?x4xf32>, %v: f32, %n: index) {

@@ -199,13 +199,13 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_90a", fea
   // CHECK: nvvm.setmaxregister increase 232
   // CHECK-COUNT-4: nvvm.mapa
   // CHECK: nvvm.setmaxregister decrease 40
-  // CHECK: transformer_gpu.tensor_map %arg0, 64 : memref<64x512xbf16>
-  // CHECK: transformer_gpu.tensor_map %arg1, 128 : memref<768x64xbf16
+  // CHECK: transformer_gpu.tensor_map %arg0, 32 : memref<64x512xbf16>
+  // CHECK: transformer_gpu.tensor_map %arg1, 96 : memref<768x64xbf16
   // CHECK: scf.if
-  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm
+  // CHECK-COUNT-4: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm
   // CHECK: nvvm.cp.async.bulk.tensor{{.*}} multicast_mask = %c3_i16
   // CHECK: else
-  // CHECK: nvvm.cp.async.bulk.tensor{{.*}} multicast_mask = %c3_i16
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor{{.*}} multicast_mask = %c3_i16
   // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %{{.*}}] : !llvm
   // CHECK-NOT: nvvm.cp.async.bulk.tensor
   // CHECK: nvvm.cluster.wait
@@ -225,7 +225,7 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_90a", fea
 
   // Rows that do not begin at multiples of 16 bytes all threads copy, and so a view from anywhere.
   // CHECK-LABEL: @odd(
-  // CHECK: memref.alloca() : memref<196608xi8
+  // CHECK: memref.alloca() : memref<163840xi8
   // CHECK: nvgpu.device_async_copy
   // CHECK-LABEL: @anywhere(
   // CHECK-NOT: nvvm.cp.async.bulk.tensor

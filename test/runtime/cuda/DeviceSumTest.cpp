@@ -133,7 +133,7 @@ protected:
     return result;
   }
 
-  tr_device_code code = {"ptx", 3, "cubin", 5, nullptr, 0};
+  tr_device_code code = {"ptx", 3, "cubin", 5, nullptr, 0, 0};
   std::shared_ptr<Device> device =
       std::make_shared<Device>(FakeDriver::driver(), DeviceModule{"fake", "sm_80", &code});
   Nccl table = functions();

@@ -98,7 +98,7 @@ protected:
     return result;
   }
 
-  tr_device_code code = {ptx, sizeof(ptx), cubin, sizeof(cubin), kernelNames, 4};
+  tr_device_code code = {ptx, sizeof(ptx), cubin, sizeof(cubin), kernelNames, 4, 0};
   tr_device_module abi = {moduleOf(description, functions), &code};
   Module module{abi.module, "fake"};
   TemporaryFolder folder;
@@ -167,6 +167,7 @@ TEST_F(DeviceTest, CallsThatRepeatAreOneLaunch) {
     EXPECT_EQ(launches(5, 240), plain);
     EXPECT_EQ(launches(5, 240), graph);
     EXPECT_EQ(fake().changes, 0u);
+    EXPECT_EQ(fake().earlyEdges, 0);
     EXPECT_EQ(launches(2, 96), graph); // the number of tokens, where outputs lie
     EXPECT_EQ(fake().changes, 2u);
     EXPECT_EQ(launches(2, 96), graph);
@@ -176,6 +177,16 @@ TEST_F(DeviceTest, CallsThatRepeatAreOneLaunch) {
     EXPECT_EQ(valuesOf<float>(state.tensors().at("calls")), (std::vector<float>{6, 0}));
   }
   EXPECT_EQ(fake().graphs, 0u);
+}
+
+TEST_F(DeviceTest, KernelsThatWaitAreStartedEarly) {
+  code.waits = 1;
+  Program ready = program();
+  State state(module.description(), {{"rows", 1}});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(ready.run("forward", inputs(5), &state).at("y").data<float>()[9], 240);
+  EXPECT_EQ(fake().launches.back(), "count");
+  EXPECT_EQ(fake().earlyEdges, 2); // between three kernels
 }
 
 TEST_F(DeviceTest, ZeroesAStateThere) {

@@ -95,6 +95,7 @@ struct Graph {
     std::vector<int64_t> arguments;
   };
   std::vector<Node> nodes;
+  size_t edges = 0;
 };
 
 Graph::Node nodeOf(const CudaKernelNode &kernel) {
@@ -133,13 +134,26 @@ void addGraphs(CudaDriver &driver) {
   driver.cuGraphAddKernelNode = [](CUgraphNode *node, CUgraph graph, const CUgraphNode *,
                                    size_t dependencies, const CudaKernelNode *kernel) {
     auto &nodes = graphOf(graph).nodes;
-    if (dependencies != (nodes.empty() ? 0u : 1u))
+    if (dependencies > (nodes.empty() ? 0u : 1u))
       return 1;
+    graphOf(graph).edges += dependencies;
     nodes.push_back(nodeOf(*kernel));
     *node = reinterpret_cast<CUgraphNode>(nodes.size());
     return CUDA_SUCCESS;
   };
+  driver.cuGraphAddDependencies = [](CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                     const CudaGraphEdge *edges, size_t count) {
+    bool isEarly = count == 1 && edges->from == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+                   edges->type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    if (!isEarly || reinterpret_cast<uintptr_t>(*from) + 1 != reinterpret_cast<uintptr_t>(*to))
+      return 1;
+    ++graphOf(graph).edges;
+    ++fake().earlyEdges;
+    return CUDA_SUCCESS;
+  };
   driver.cuGraphInstantiate = [](CUgraphExec *executable, CUgraph graph, unsigned long long) {
+    if (graphOf(graph).edges + 1 != graphOf(graph).nodes.size())
+      return 1;
     ++fake().graphs;
     return *executable = reinterpret_cast<CUgraphExec>(new Graph(graphOf(graph))), CUDA_SUCCESS;
   };

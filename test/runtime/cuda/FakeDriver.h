@@ -28,6 +28,7 @@ struct FakeDriver {
   std::map<std::string, std::function<void(Arguments)>> kernels;
   std::map<std::string, int> parameters; // of kernels, 8 bytes each
   bool changesNodes = true;              // of graphs
+  int earlyEdges = 0;                    // of graphs, to kernels that wait by themselves
 
   std::vector<std::string> launches;    // names of kernels, in order
   std::string image;                    // the first word of what was loaded
