@@ -297,7 +297,8 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
     and the latter's dresult, what `append_pages` puts into a cache and q of every
     `paged_attention`; what they weight these by is rounded then (`bf16`, or `f16`, of their
     options). Those with scores of distances are left alone. Columns of a merged projection
-    that attention alone reads are rounded where they are one.
+    that attention alone reads are rounded where they are one. A `sum_rows` of rows that are rounded for
+    a product, the gradient of a bias, adds these (as PyTorch's autocast does).
 
     Run it behind `transformer-merge-qkv`: scales belong to outputs, so merged
     weights are rounded as each of them would be.
@@ -312,7 +313,7 @@ def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::Fu
   }];
   let options = [Option<"format", "format", "std::string", "\"f32\"", "f32, bf16, f16, tf32, int8 or int4">,
                  Option<"activations", "activations", "std::string", "\"f32\"", "f32; bf16 with bf16, f16 with f16, tf32 with tf32, int8 with int8 or int4">,
-                 Option<"attention", "attention", "bool", "false", "attention multiplies rows of bf16 or f16, too">];
+                 Option<"attention", "attention", "bool", "false", "attention multiplies, and gradients of biases add, rows of bf16 or f16, too">];
   let dependentDialects = ["::mlir::transformer::TransformerDialect"];
 }
 

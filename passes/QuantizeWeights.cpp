@@ -67,6 +67,12 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
       if (quantizeHeads(op, *rows))
         quantizeRows(op.getDresultMutable(), *rows);
     });
+    getOperation().walk([&](SumRowsOp op) {
+      for (Operation *user : op.getX().getUsers())
+        if (auto rounded = dyn_cast<QuantizeRowsOp>(user);
+            rounded && rounded->getBlock() == op->getBlock() && rounded->isBeforeInBlock(op))
+          return op.getXMutable().assign(rounded.getResult());
+    });
   }
 
 private:

@@ -1,6 +1,7 @@
 //===- FuseRoundings.cpp - kernels write what others would make -----------===//
 #include "codegen/gpu/NarrowProducts.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/gpu/Target.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,16 +21,17 @@ struct Abilities {
   bool instead, beside;
 };
 
-Abilities abilitiesOf(OpResult result) {
+/// Attention's backward can on tensor cores alone.
+Abilities abilitiesOf(OpResult result, const GpuTarget *target) {
   bool isFirst = result.getResultNumber() == 0;
   return llvm::TypeSwitch<Operation *, Abilities>(result.getOwner())
       .Case([&](kernel::LayerNormOp) { return Abilities{isFirst, isFirst}; })
       .Case([&](kernel::DropoutOp) { return Abilities{true, true}; })
       .Case([&](kernel::RotaryEmbeddingOp) { return Abilities{true, false}; })
       .Case([&](kernel::CrossEntropyGradientOp) { return Abilities{true, false}; })
-      .Case([&](kernel::AttentionGradientOp op) { // on tensor cores
-        bool isHalf = kernel::isHalf(getElementTypeOrSelf(op.getQ()));
-        return Abilities{isHalf && result.getResultNumber() < 3, false};
+      .Case([&](kernel::AttentionGradientOp op) {
+        bool multipliesHalf = target && kernel::isHalf(getElementTypeOrSelf(op.getQ()));
+        return Abilities{multipliesHalf && result.getResultNumber() < 3, false};
       })
       .Default(Abilities{false, false});
 }
@@ -57,21 +59,6 @@ FloatType typeOf(linalg::GenericOp rounding) {
   return cast<FloatType>(getElementTypeOrSelf(rounding.getResult(0)));
 }
 
-/// A sum over rows that nobody else reads as f32 is one of those that products read.
-void sumRounded(linalg::GenericOp rounding) {
-  Value rows = rounding.getInputs()[0];
-  SmallVector<kernel::SumRowsOp> sums;
-  for (Operation *user : rows.getUsers()) {
-    auto sum = dyn_cast<kernel::SumRowsOp>(user);
-    if (sum && sum->getBlock() == rounding->getBlock() && rounding->isBeforeInBlock(sum))
-      sums.push_back(sum);
-    else if (user != rounding && !isa<tensor::DimOp>(user))
-      return;
-  }
-  for (kernel::SumRowsOp sum : sums)
-    sum.getXMutable().assign(rounding.getResult(0));
-}
-
 /// Memory for a result in 16 bits.
 Value narrowOut(ImplicitLocOpBuilder &b, OpResult rows, FloatType type) {
   Value out = cast<DestinationStyleOpInterface>(rows.getOwner()).getTiedOpOperand(rows)->get();
@@ -88,14 +75,14 @@ void writeNarrow(OpResult rows, FloatType type) {
 }
 
 /// Results of kernels, side by side in a tensor, that nobody else reads.
-void fuseInsertions(linalg::GenericOp rounding) {
+void fuseInsertions(linalg::GenericOp rounding, const GpuTarget *target) {
   SmallVector<tensor::InsertSliceOp> inserts;
   Value whole = rounding.getInputs()[0];
   Operation *reader = rounding;
   while (auto insert = whole.getDefiningOp<tensor::InsertSliceOp>()) {
     auto part = dyn_cast<OpResult>(insert.getSource());
     if (!isOnlyReader(reader, whole) || !part || !isOnlyReader(insert, part) ||
-        !isa<DestinationStyleOpInterface>(part.getOwner()) || !abilitiesOf(part).instead)
+        !isa<DestinationStyleOpInterface>(part.getOwner()) || !abilitiesOf(part, target).instead)
       return;
     inserts.push_back(insert);
     reader = insert;
@@ -123,17 +110,16 @@ void fuseInsertions(linalg::GenericOp rounding) {
     insert.erase();
 }
 
-void fuse(linalg::GenericOp rounding) {
+void fuse(linalg::GenericOp rounding, const GpuTarget *target) {
   auto rows = dyn_cast<OpResult>(rounding.getInputs()[0]);
   if (!rows || cast<RankedTensorType>(rows.getType()).getRank() != 2)
     return;
-  sumRounded(rounding);
   if (isa<tensor::InsertSliceOp>(rows.getOwner()))
-    return fuseInsertions(rounding);
+    return fuseInsertions(rounding, target);
   auto kernelOp = dyn_cast<DestinationStyleOpInterface>(rows.getOwner());
   if (!kernelOp)
     return;
-  Abilities can = abilitiesOf(rows);
+  Abilities can = abilitiesOf(rows, target);
   Value rounded = rows;
   if (isOnlyReader(rounding, rows) && can.instead) {
     writeNarrow(rows, typeOf(rounding));
@@ -173,7 +159,8 @@ struct FuseRoundingsPass : mlir::transformer::impl::FuseRoundingsBase<FuseRoundi
       if (isRounding(op))
         roundings.push_back(op);
     });
-    llvm::for_each(roundings, fuse);
+    for (linalg::GenericOp rounding : roundings)
+      fuse(rounding, gpuTargetOf(getOperation()));
     SmallVector<kernel::CrossEntropyGradientOp> gradients;
     getOperation()->walk([&](kernel::CrossEntropyGradientOp op) { gradients.push_back(op); });
     llvm::for_each(gradients, shareSoftmax);

@@ -5,6 +5,7 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::transformer {
@@ -26,6 +27,7 @@ bool isKernel(Operation *op) {
 bool fills(OpOperand &use) {
   Operation *user = use.getOwner();
   return isKernel(user) && !kernel::readsOuts(user) &&
+         llvm::count(user->getOperands(), use.get()) == 1 &&
          cast<DestinationStyleOpInterface>(user).isDpsInit(&use);
 }
 
@@ -35,7 +37,7 @@ Operation *writerOf(memref::AllocOp buffer, memref::CopyOp copy) {
   for (OpOperand &use : buffer->getUses()) {
     if (isa<memref::DimOp>(use.getOwner()))
       continue;
-    if (use.getOwner()->getBlock() != copy->getBlock())
+    if (isa<ViewLikeOpInterface>(use.getOwner()) || use.getOwner()->getBlock() != copy->getBlock())
       return nullptr;
     uses.push_back(&use);
   }
@@ -50,8 +52,8 @@ Operation *writerOf(memref::AllocOp buffer, memref::CopyOp copy) {
 }
 
 Value baseOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<memref::SubViewOp>())
-    buffer = view.getSource();
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
   return buffer;
 }
 
@@ -70,13 +72,13 @@ bool areApart(Value a, Value b) {
   return false;
 }
 
-/// Whether from a kernel on up to a copy into `target` nothing but copies into it has to do with
-/// the memory that `buffer` is of, and the kernel but with other parts, which it fills.
+/// Whether from a kernel on up to a copy into `target` nothing has to do with the memory that
+/// `buffer` is of but copies of other parts, and the kernel, which fills others.
 bool isUntouched(Value buffer, Value target, Operation *writer, Operation *copy) {
   return llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (auto view = dyn_cast<memref::SubViewOp>(user))
-      return isUntouched(view, target, writer, copy);
+    if (isa<ViewLikeOpInterface>(user))
+      return isUntouched(user->getResult(0), target, writer, copy);
     if (isa<memref::DimOp>(user))
       return true;
     Operation *outer = writer->getBlock()->findAncestorOpInBlock(*user);
@@ -84,8 +86,7 @@ bool isUntouched(Value buffer, Value target, Operation *writer, Operation *copy)
       return user == writer && fills(use) && areApart(buffer, target);
     if (!outer || outer->isBeforeInBlock(writer) || !outer->isBeforeInBlock(copy))
       return true;
-    auto other = dyn_cast<memref::CopyOp>(user);
-    return other && baseOf(other.getSource()) != baseOf(buffer);
+    return isa<memref::CopyOp>(user) && areApart(buffer, target);
   });
 }
 

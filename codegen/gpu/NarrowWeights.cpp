@@ -229,7 +229,7 @@ private:
       return use.get() != gradient.getResult() && multipliesHalf(gradient, target);
     if (auto append = dyn_cast<kernel::AppendPagesOp>(reader))
       return getElementTypeOrSelf(append.getOuts()[0]) == type;
-    return isa<linalg::MatmulOp, tensor::DimOp>(reader);
+    return isa<linalg::MatmulOp, tensor::DimOp, kernel::SumRowsOp>(reader);
   }
 
   /// Rows that attention alone made and nothing else reads, on a target: it writes them so. Null:

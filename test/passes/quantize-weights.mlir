@@ -128,6 +128,22 @@ func.func @heads(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<?x4xf32>, 
   return %dq, %z : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
+// The gradient of a bias adds what the products of its layer multiply, on GPUs.
+// PAIRS-LABEL: @bias(
+// PAIRS-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[DY:[^:]*]]: tensor<?x4xf32>
+// PAIRS: transformer.sum_rows %[[DY]]
+// ATTENTION-LABEL: @bias(
+// ATTENTION-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[DY:[^:]*]]: tensor<?x4xf32>
+// ATTENTION: %[[RDY:.*]] = transformer.quantize_rows bf16 %[[DY]]
+// ATTENTION: transformer.sum_rows %[[RDY]]
+// ATTENTION: transformer.sum_rows %[[X]]
+func.func @bias(%x: tensor<?x8xf32>, %dy: tensor<?x4xf32>, %w: tensor<4x8xf32>) -> (tensor<?x8xf32>, tensor<4xf32>, tensor<8xf32>) {
+  %dx = transformer.linear %dy, %w in_out : tensor<?x4xf32>, tensor<4x8xf32> -> tensor<?x8xf32>
+  %db = transformer.sum_rows %dy : tensor<?x4xf32> -> tensor<4xf32>
+  %other = transformer.sum_rows %x : tensor<?x8xf32> -> tensor<8xf32>
+  return %dx, %db, %other : tensor<?x8xf32>, tensor<4xf32>, tensor<8xf32>
+}
+
 // A cache has what attention multiplies.
 // ATTENTION-LABEL: @cached(
 // ATTENTION-SAME: %[[Q:[^:]*]]: tensor<?x8xf32>, %[[K:[^:]*]]: tensor<?x8xf32>

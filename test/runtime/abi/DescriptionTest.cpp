@@ -145,7 +145,7 @@ TEST(Description, States) {
 TEST(Module, ChecksMagicAndVersion) {
   tr_module module = fakeModule();
   module.abi_version = 1;
-  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 1", "runtime 4"});
+  expectContains(errorOf([&] { Module(module, "fake"); }), {"fake", "version 1", "runtime 5"});
   module.magic = 1;
   expectContains(errorOf([&] { Module(module, "fake"); }), {"not a compiled module"});
   expectContains(errorOf([] { Module::open("/none.so"); }), {"/none.so", "no such file"});
