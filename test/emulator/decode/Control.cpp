@@ -116,8 +116,15 @@ void addControl(Table &table) {
   table["bar"] = decodeBarrier;
   table["barrier"] = decodeBarrier;
   // Memory is one here and every access is in order.
-  for (const char *order : {"membar", "fence", "nanosleep", "griddepcontrol", "pmevent"})
+  for (const char *order : {"membar", "fence", "nanosleep", "pmevent"})
     table[order] = [](Decoder &) {};
+  // Kernels run one after the other; but one that may be started early touches nothing before.
+  table["griddepcontrol"] = [](Decoder &d) {
+    if (!d.has("wait"))
+      return;
+    d.kernel.waits = true;
+    d.add([](Warp &w, const Instruction &, Mask mask) { w.waited |= mask; });
+  };
   table["setmaxnreg"] = [](Decoder &d) {
     d.add(setRegisters, {d.source(0, 4)}).variant = d.has("inc");
   };

@@ -24,7 +24,7 @@ uint64_t addressOf(const Warp &w, const Instruction &in, int lane) {
 // this launch: the first of them. Else null.
 template <typename T, bool write> std::byte *sideBySide(Warp &w, const Instruction &in, Mask mask) {
   constexpr uint64_t bytes = sizeof(T) * lanes, granules = bytes / 4;
-  if (mask != allLanes || in.variant2 != 8)
+  if (mask != allLanes || in.variant2 != 8 || w.waited != allLanes)
     return nullptr;
   const uint64_t *addresses = w.in<uint64_t>(in.op[4]);
   uint64_t first = addresses[0], apart = 0;

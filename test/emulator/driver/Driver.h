@@ -26,7 +26,9 @@ using Work = std::function<void()>;
 
 struct Graph {
   std::vector<Work> work;
-  std::vector<bool> isBehind; ///< the one before; of nodes that were added one by one
+  /// Of nodes that were added one by one: whether they are behind the one before, and whether their
+  /// kernels wait for it by themselves.
+  std::vector<bool> isBehind, waits;
 };
 
 struct Stream {

@@ -50,6 +50,7 @@ EMULATED_CUDA cuGraphAddKernelNode_v2(void **node, Graph *graph, void *const *de
             "a node that is not behind all others: only chains are emulated");
     graph->work.push_back(launchOf(*kernel));
     graph->isBehind.push_back(count == 1);
+    graph->waits.push_back(kernel->function->kernel->waits);
     *node = reinterpret_cast<void *>(graph->work.size());
   });
 }
@@ -64,6 +65,8 @@ EMULATED_CUDA cuGraphAddDependencies_v2(Graph *graph, void *const *from, void *c
     // CUgraphEdgeData: ports of both nodes, and a type, 1 for programmatic launches.
     require(edges[0] == 1 && edges[1] == 0 && edges[2] == 1, Result::InvalidValue,
             "an edge of another kind than from a kernel that lets the next one start");
+    require(graph->waits[placeOf(*to)], Result::InvalidValue,
+            "a kernel that would start early and waits for nothing");
     graph->isBehind[placeOf(*to)] = true;
   });
 }

@@ -33,6 +33,15 @@ void faultMisaligned(int lane, uint64_t address, uint32_t bytes) {
               text("%u bytes at 0x%llx: not aligned to their size", bytes, (ull)address), lane};
 }
 
+void faultTooEarly(int lane, uint64_t address, uint32_t bytes) {
+  throw Fault{
+      Result::IllegalAddress,
+      text("%u bytes at 0x%llx in front of griddepcontrol.wait: kernels before this one may "
+           "still run",
+           bytes, (ull)address),
+      lane};
+}
+
 void faultUnwritten(int lane, uint64_t address, uint32_t bytes, const char *what) {
   throw Fault{
       Result::IllegalAddress,

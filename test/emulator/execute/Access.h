@@ -24,6 +24,8 @@ enum class Space : uint8_t { Generic, Global, Shared, Local, Constant, Parameter
 std::byte *otherSpace(Warp &warp, int lane, uint64_t address, uint32_t bytes, Space space,
                       bool write);
 
+[[noreturn]] void faultTooEarly(int lane, uint64_t address, uint32_t bytes);
+
 inline Allocation *allocationOf(Warp &warp, int lane, uint64_t address, uint32_t bytes,
                                 Space space) {
   const Allocation *found = warp.lastFound;
@@ -32,6 +34,8 @@ inline Allocation *allocationOf(Warp &warp, int lane, uint64_t address, uint32_t
   uint64_t offset = address & ((uint64_t{1} << Allocation::shift) - 1);
   if (!found || offset > found->size || bytes > found->size - offset)
     faultOutside(warp, lane, address, bytes, space);
+  if (warp.waited != allLanes && !(warp.waited >> lane & 1) && !found->readOnly)
+    faultTooEarly(lane, address, bytes);
   warp.lastFound = found;
   return const_cast<Allocation *>(found);
 }

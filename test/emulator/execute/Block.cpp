@@ -101,6 +101,7 @@ void Block::startWarp(Warp &warp) {
   warp.instructionsBefore = warp.instructions;
   warp.groups.assign(1, {0, warp.launched, Group::Ready});
   warp.registers = registersAtLaunch;
+  warp.waited = kernel.waits ? 0 : allLanes;
   warp.clocks = {};
   warp.clocks.of[warp.number] = 1;
   warp.arrivedAtCluster = 0;

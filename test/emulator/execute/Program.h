@@ -59,6 +59,7 @@ struct Kernel {
   int registers = 0;
   int maxDynamicShared = 48 * 1024 - 1024; ///< until cuFuncSetAttribute
   int clusterSize[3] = {0, 0, 0};          ///< .reqnctapercluster; 0: none was given
+  bool waits = false;                      ///< for those before it: griddepcontrol.wait
   std::atomic<uint64_t> floatAtomics{0};   ///< that ran
 };
 

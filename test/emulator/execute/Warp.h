@@ -62,6 +62,7 @@ struct Warp {
   std::byte *local;          ///< localBytes of each lane, one after another
   uint8_t *localWritten;     ///< a byte a byte
   uint32_t registers;        ///< of a thread, as setmaxnreg has them
+  Mask waited;               ///< lanes that have waited for the kernels before this one
   Mask launched, live, mask; ///< lanes of the block; not yet exited; of the running group
   uint32_t pc;
   uint32_t mergePc; ///< where the next group waits to be taken up

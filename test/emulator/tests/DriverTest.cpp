@@ -9,12 +9,11 @@ namespace {
 class DriverApi : public Emulated {
 protected:
   // p0[0] += 1
-  Handle increment() {
+  Handle increment(const std::string &before = "") {
     Handle module = nullptr, function = nullptr;
-    EXPECT_EQ(cuModuleLoadData(&module, moduleOf(1, "ld.global.b32 %r1, [%a0]; add.u32 %r1, %r1, 1;"
-                                                    "st.global.b32 [%a0], %r1;")
-                                            .c_str()),
-              success);
+    std::string body = before + "ld.global.b32 %r1, [%a0]; add.u32 %r1, %r1, 1;"
+                                "st.global.b32 [%a0], %r1;";
+    EXPECT_EQ(cuModuleLoadData(&module, moduleOf(1, body).c_str()), success);
     EXPECT_EQ(cuModuleGetFunction(&function, module, "k"), success);
     return function;
   }
@@ -155,7 +154,8 @@ TEST_F(DriverApi, GraphsOfNodesWhoseParametersChange) {
     Handle kernel, context;
   };
   uint64_t first = upload<uint32_t>({0}), second = upload<uint32_t>({0});
-  Handle function = increment(), stream = nullptr, graph = nullptr, executable = nullptr;
+  Handle function = increment("griddepcontrol.wait;"), stream = nullptr, graph = nullptr,
+         executable = nullptr;
   size_t offset = 9, size = 0;
   EXPECT_EQ(cuFuncGetParamInfo(function, 0, &offset, &size), success);
   EXPECT_EQ(offset, 0u);
@@ -170,9 +170,18 @@ TEST_F(DriverApi, GraphsOfNodesWhoseParametersChange) {
   ASSERT_EQ(cuGraphCreate(&graph, 0), success);
   Handle nodes[2] = {};
   ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[0], graph, nullptr, 0, &one), success);
+  Handle careless[2] = {}, racy = nullptr;
+  Node unaware = one;
+  unaware.function = increment();
+  ASSERT_EQ(cuGraphCreate(&racy, 0), success);
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&careless[0], racy, nullptr, 0, &one), success);
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&careless[1], racy, nullptr, 0, &unaware), success);
+  unsigned char early[8] = {1, 0, 1};
+  EXPECT_EQ(cuGraphAddDependencies_v2(racy, &careless[0], &careless[1], early, 1), invalidValue);
+  EXPECT_EQ(cuGraphDestroy(racy), success);
   ASSERT_EQ(cuGraphAddKernelNode_v2(&nodes[1], graph, nullptr, 0, &one), success);
   EXPECT_EQ(cuGraphInstantiateWithFlags(&executable, graph, 0), invalidValue); // beside each other
-  unsigned char plain[8] = {}, early[8] = {1, 0, 1};
+  unsigned char plain[8] = {};
   EXPECT_EQ(cuGraphAddDependencies_v2(graph, &nodes[0], &nodes[1], plain, 1), invalidValue);
   EXPECT_EQ(cuGraphAddDependencies_v2(graph, &nodes[1], &nodes[0], early, 1), invalidValue);
   ASSERT_EQ(cuGraphAddDependencies_v2(graph, &nodes[0], &nodes[1], early, 1), success);

@@ -67,6 +67,16 @@ TEST_F(Faults, Misaligned) {
          "shl.b32 %r1, %t, 3; add.u32 %r1, %r1, %r30; st.shared.b64 [%r1], 0;");
 }
 
+TEST_F(Faults, MemoryInFrontOfEarlierKernelsEnd) {
+  expect(illegalAddress, "in front of griddepcontrol.wait",
+         "ld.global.b32 %r1, [%rd30];\ngriddepcontrol.wait;",
+         "prefetch.global.L2 [%rd30];\ngriddepcontrol.wait;\nld.global.b32 %r1, [%rd30];");
+  expect(illegalAddress, "in front of griddepcontrol.wait",
+         "setp.lt.u32 %p1, %t, 32;\n@%p1 bra wait;\nst.global.b32 [%rd31], "
+         "1;\nwait:\ngriddepcontrol.wait;",
+         "griddepcontrol.launch_dependents;\ngriddepcontrol.wait;\nst.global.b32 [%rd31], 1;");
+}
+
 TEST_F(Faults, NeverWritten) {
   expect(illegalAddress, "global memory", "ld.global.b32 %r1, [%rd31];",
          "st.global.b32 [%rd31], 1; ld.global.b32 %r1, [%rd31];");
