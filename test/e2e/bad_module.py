@@ -10,7 +10,7 @@ from harness import compile_program, execute, why_not_clean_error
 
 # What the description has in it, and the magic of the exported struct that points to it.
 DESCRIPTION, MAGIC = b'"producer":"transformer-compile', b"TRMR"
-VERSION = 4
+VERSION = 5
 # Behind the magic: version, then the pointer; offsets of the numbers.
 NUMBERS = {"description_size": 16, "tokenizer_size": 24, "description_hash": 32, "num_functions": 48}
 EDITS = 20  # a file
