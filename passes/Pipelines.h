@@ -20,8 +20,8 @@ struct LinearDtypes {
   std::string weights = "f32"; // bf16, f16, int8, int4
   /// bf16 or f16 with such weights, tf32 with f32, int8 with int8 or int4.
   std::string activations = "f32";
-  bool attention =
-      false; // multiplies bf16 or f16, too, where activations are that; so do sums over rows
+  /// Attention multiplies, and sums over rows add, bf16 or f16, too, where activations are that.
+  bool attention = false;
 
   bool areRounded() const { return weights != "f32" || activations != "f32"; }
   /// Names the option, what was expected and what was found.

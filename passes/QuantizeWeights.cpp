@@ -68,10 +68,9 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
         quantizeRows(op.getDresultMutable(), *rows);
     });
     getOperation().walk([&](SumRowsOp op) {
-      for (Operation *user : op.getX().getUsers())
-        if (auto rounded = dyn_cast<QuantizeRowsOp>(user);
-            rounded && rounded->getBlock() == op->getBlock() && rounded->isBeforeInBlock(op))
-          return op.getXMutable().assign(rounded.getResult());
+      QuantizeRowsOp rounded = roundedIn(op->getBlock(), op.getX(), *rows);
+      if (rounded && rounded->isBeforeInBlock(op))
+        op.getXMutable().assign(rounded.getResult());
     });
   }
 
@@ -97,6 +96,16 @@ private:
     quantizeRows(isOfHeads ? split->getOpOperand(0) : operand, format);
   }
 
+  /// What rounds rows in a block by now; null: nothing does.
+  static QuantizeRowsOp roundedIn(Block *block, Value x, WeightFormat format) {
+    QuantizeRowsOp found;
+    for (Operation *user : x.getUsers())
+      if (auto rounded = dyn_cast<QuantizeRowsOp>(user);
+          rounded && rounded.getFormat() == format && rounded->getBlock() == block)
+        found = rounded;
+    return found;
+  }
+
   /// Once for all that read these rows: where they are made.
   static void quantizeRows(OpOperand &operand, WeightFormat format) {
     Value x = operand.get();
@@ -105,11 +114,7 @@ private:
     Operation *reader = operand.getOwner();
     OpBuilder b(reader);
     b.setInsertionPointAfterValue(x);
-    QuantizeRowsOp rounded;
-    for (Operation *user : x.getUsers())
-      if (auto other = dyn_cast<QuantizeRowsOp>(user);
-          other && other.getFormat() == format && other->getBlock() == b.getBlock())
-        rounded = other;
+    QuantizeRowsOp rounded = roundedIn(b.getBlock(), x, format);
     if (!rounded)
       rounded = QuantizeRowsOp::create(b, reader->getLoc(), x, format);
     operand.set(rounded);

@@ -143,19 +143,24 @@ public:
       return false;
     DominanceInfo dominance(op->getParentOp());
     auto isThere = [&](Value v) { return dominance.properlyDominates(v, product); };
-    auto empty = op.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
-    if (empty && !isThere(empty) && llvm::all_of(empty->getOperands(), isThere))
-      empty->moveBefore(product);
     llvm::SetVector<Value> values;
     getUsedValuesDefinedAbove(op->getRegions(), values);
     for (OpOperand *input : added)
       values.insert(input->get());
-    values.insert(op.getOutputs()[0]);
+    Value out = op.getOutputs()[0];
+    if (auto empty = out.getDefiningOp<tensor::EmptyOp>()) // which can be moved
+      values.insert(empty->operand_begin(), empty->operand_end());
+    else
+      values.insert(out);
     return llvm::all_of(values, isThere);
   }
 
   ProductOp fuse() {
     OpBuilder b(kept.empty() ? op.getOperation() : product.getOperation());
+    auto empty = op.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
+    if (empty && !kept.empty() &&
+        !DominanceInfo(op->getParentOp()).properlyDominates(empty.getOperation(), product))
+      empty->moveBefore(product);
     SmallVector<Value> others(product.getOthers()), outs;
     SmallVector<AffineMap> maps(product.getMaps().getAsValueRange<AffineMapAttr>());
     for (OpOperand *input : added) {

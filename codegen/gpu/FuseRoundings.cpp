@@ -3,7 +3,6 @@
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Target.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Dominance.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::transformer {

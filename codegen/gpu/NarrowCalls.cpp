@@ -15,12 +15,10 @@ using namespace mlir::transformer;
 
 namespace {
 
-constexpr int64_t numbersOfPiece = 8; // 16 bytes, at multiples of which rows and columns begin
-
 bool hasWholePieces(Value rows) {
   auto type = dyn_cast<RankedTensorType>(rows.getType());
   return type && type.getElementType().isF32() && type.getRank() == 2 && !type.isDynamicDim(1) &&
-         type.getDimSize(1) % numbersOfPiece == 0;
+         type.getDimSize(1) % halvesOfPiece == 0;
 }
 
 /// Some columns of all rows.
@@ -29,7 +27,7 @@ bool areColumns(tensor::ExtractSliceOp slice) {
   ArrayRef<int64_t> offsets = slice.getStaticOffsets();
   return hasWholePieces(slice.getSource()) && hasWholePieces(slice.getResult()) &&
          type.getRank() == slice.getSourceType().getRank() && slice.hasUnitStride() &&
-         offsets[0] == 0 && !ShapedType::isDynamic(offsets[1]) && offsets[1] % numbersOfPiece == 0;
+         offsets[0] == 0 && !ShapedType::isDynamic(offsets[1]) && offsets[1] % halvesOfPiece == 0;
 }
 
 /// What all who read numbers of `rows` round them to; null: they do not, or nobody reads any.
@@ -66,18 +64,11 @@ void setNarrow(Value rows, FloatType type) {
 /// A private function that others call and do nothing else with.
 class Called {
 public:
-  Called(func::FuncOp function, ModuleOp module) : function(function) {
-    if (!function.isPrivate() || function.isExternal())
-      return;
-    std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(function, module);
-    for (SymbolTable::SymbolUse use : *uses) {
-      auto call = dyn_cast<func::CallOp>(use.getUser());
-      if (!call) {
-        calls.clear();
-        return;
-      }
-      calls.push_back(call);
-    }
+  Called(func::FuncOp function, ArrayRef<Operation *> users) : function(function) {
+    bool areCalls = llvm::all_of(users, llvm::IsaPred<func::CallOp>);
+    if (function.isPrivate() && !function.isExternal() && areCalls)
+      for (Operation *user : users)
+        calls.push_back(cast<func::CallOp>(user));
   }
 
   /// Whether anything has changed.
@@ -128,11 +119,13 @@ private:
 struct NarrowCallsPass : mlir::transformer::impl::NarrowCallsBase<NarrowCallsPass> {
   using Base::Base;
   void runOnOperation() override {
+    SymbolTableCollection symbols;
+    SymbolUserMap users(symbols, getOperation());
     bool changed = true;
     while (changed) {
       changed = false;
       for (auto function : getOperation().getOps<func::FuncOp>())
-        changed |= Called(function, getOperation()).narrow();
+        changed |= Called(function, users.getUsers(function)).narrow();
     }
   }
 };

@@ -30,8 +30,7 @@ Value mlir::transformer::elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> 
 
 Value mlir::transformer::emptyRows(ImplicitLocOpBuilder &b, FloatType type, int64_t width,
                                    OpFoldResult rows) {
-  int64_t numbersOfPiece = 128 / type.getIntOrFloatBitWidth();
-  int64_t fromRowToRow = llvm::alignTo(width, numbersOfPiece);
+  int64_t fromRowToRow = llvm::alignTo(width, halvesOfPiece);
   SmallVector<OpFoldResult> sizes = {rows, b.getIndexAttr(fromRowToRow)};
   Value out = tensor::EmptyOp::create(b, sizes, type);
   if (fromRowToRow == width)
@@ -39,6 +38,13 @@ Value mlir::transformer::emptyRows(ImplicitLocOpBuilder &b, FloatType type, int6
   SmallVector<OpFoldResult> zeros(2, b.getIndexAttr(0)), ones(2, b.getIndexAttr(1));
   sizes[1] = b.getIndexAttr(width);
   return tensor::ExtractSliceOp::create(b, out, zeros, sizes, ones);
+}
+
+Value mlir::transformer::rounded(ImplicitLocOpBuilder &b, Value rows, FloatType type) {
+  OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), rows, 0);
+  Value out = emptyRows(b, type, cast<RankedTensorType>(rows.getType()).getDimSize(1), count);
+  return elementwise(b, out, rows, b.getMultiDimIdentityMap(2),
+                     [&](Scalars &s, ValueRange v) { return s.toHalf(type, v[0]); });
 }
 
 bool mlir::transformer::isRounding(linalg::GenericOp op) {
@@ -62,18 +68,12 @@ Value mlir::transformer::roundBefore(Operation *op, Value rows, FloatType type) 
     later = rounding;
   }
   ImplicitLocOpBuilder b(op->getLoc(), op);
-  auto of = cast<RankedTensorType>(rows.getType());
-  Value out =
-      of.getRank() == 2
-          ? emptyRows(b, type, of.getDimSize(1), tensor::getMixedSize(b, b.getLoc(), rows, 0))
-          : tensor::EmptyOp::create(b, tensor::getMixedSizes(b, b.getLoc(), rows), type);
-  Value rounded = elementwise(b, out, rows, b.getMultiDimIdentityMap(of.getRank()),
-                              [&](Scalars &s, ValueRange v) { return s.toHalf(type, v[0]); });
+  Value made = rounded(b, rows, type);
   if (later) {
-    later.replaceAllUsesWith(ValueRange{rounded});
+    later.replaceAllUsesWith(ValueRange{made});
     later.erase();
   }
-  return rounded;
+  return made;
 }
 
 Value mlir::transformer::largest(Scalars &b, Value from, Value end,

@@ -55,21 +55,25 @@ struct Scalars : ImplicitLocOpBuilder {
 
 using Body = function_ref<Value(Scalars &b, ValueRange inputs)>;
 
+/// Numbers of 16 bits in 16 bytes, at multiples of which rows begin.
+constexpr int64_t halvesOfPiece = 8;
+
 /// Rows of 16-bit numbers to write, [rows, width], each of which begins at a multiple of 16 bytes:
 /// boxes of those can be copied.
 Value emptyRows(ImplicitLocOpBuilder &b, FloatType type, int64_t width, OpFoldResult rows);
-
-/// Rounds each number of a tensor to bf16 or f16, as `elementwise` has it with `toHalf`.
-bool isRounding(linalg::GenericOp op);
-/// Where in front of `op` rows, f32 of a static width, are rounded to `type`: there by now, or
-/// made.
-Value roundBefore(Operation *op, Value rows, FloatType type);
 
 /// One elementwise op that writes `out`, or over `shape`.
 Value elementwise(ImplicitLocOpBuilder &b, Value out, ValueRange inputs,
                   ArrayRef<AffineMap> inputMaps, Body body);
 Value elementwise(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, ValueRange sizes, Type element,
                   ValueRange inputs, ArrayRef<AffineMap> inputMaps, Body body);
+
+/// Rows [rows, width] of f32, rounded to bf16 or f16.
+Value rounded(ImplicitLocOpBuilder &b, Value rows, FloatType type);
+/// Whether an op is that, of rows or a tensor of another rank.
+bool isRounding(linalg::GenericOp op);
+/// The rounded rows in front of `op`: what is there by now, or made.
+Value roundBefore(Operation *op, Value rows, FloatType type);
 
 /// The largest number from `from` up to `end`, at least 0, of what `at` gives.
 Value largest(Scalars &b, Value from, Value end, function_ref<Value(Scalars &, Value)> at);

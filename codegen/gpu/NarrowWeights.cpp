@@ -198,7 +198,7 @@ public:
     if (Value written = writtenByAttention())
       rows = written;
     else if (!narrowUses.empty())
-      rows = made(type, rows, [&](Scalars &s, Value x) { return s.toHalf(type, x); });
+      rows = rounded(b, rows, type);
     if (!narrowUses.empty()) {
       for (OpOperand *use : narrowUses) {
         use->set(rows);
@@ -207,9 +207,7 @@ public:
       }
     }
     if (!wideUses.empty()) {
-      rows = made(b.getF32Type(), rows, [&](Scalars &s, Value x) {
-        return s.widen(x.getType() == type ? x : s.toHalf(type, x));
-      });
+      rows = widened(rows);
       for (OpOperand *use : wideUses)
         use->set(rows);
     }
@@ -273,15 +271,14 @@ private:
     }
   }
 
-  Value made(Type element, Value rows, function_ref<Value(Scalars &, Value)> number) {
-    auto ofRows = cast<RankedTensorType>(rows.getType());
+  /// Rows that may be rounded by now, as the f32 that they stand for.
+  Value widened(Value rows) {
+    int64_t width = cast<RankedTensorType>(rows.getType()).getDimSize(1);
     OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), op.getX(), 0);
-    auto half = kernel::isHalf(element) ? cast<FloatType>(element) : FloatType();
-    Value out =
-        half ? emptyRows(b, half, ofRows.getDimSize(1), count)
-             : tensor::EmptyOp::create(b, {count, b.getIndexAttr(ofRows.getDimSize(1))}, element);
-    return elementwise(b, out, rows, b.getMultiDimIdentityMap(2),
-                       [&](Scalars &s, ValueRange v) { return number(s, v[0]); });
+    Value out = tensor::EmptyOp::create(b, {count, b.getIndexAttr(width)}, b.getF32Type());
+    return elementwise(b, out, rows, b.getMultiDimIdentityMap(2), [&](Scalars &s, ValueRange v) {
+      return s.widen(v[0].getType() == type ? v[0] : s.toHalf(type, v[0]));
+    });
   }
 
   QuantizeRowsOp op;

@@ -74,6 +74,7 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
       getOperation().emitError("has no target; transformer-gpu-set-target gives it one");
       return signalPassFailure();
     }
+    const GpuTarget *facts = gpuTargetOf(getOperation());
     auto one = IntegerAttr::get(IntegerType::get(&getContext(), 32), 1);
     auto cluster = DenseI32ArrayAttr::get(&getContext(), {simt::blocksOfCluster, 1, 1});
     for (auto module : getOperation().getOps<mlir::gpu::GPUModuleOp>()) {
@@ -81,7 +82,7 @@ struct AttachGpuTargetPass : mlir::transformer::impl::AttachGpuTargetBase<Attach
       // Else ptxas takes fewer registers than there are, and spills for it.
       for (auto kernel : module.getOps<mlir::gpu::GPUFuncOp>()) {
         kernel->setDiscardableAttr(NVVM::NVVMDialect::getMinctasmAttrName(), one);
-        if (const GpuTarget *facts = gpuTargetOf(getOperation()); facts && facts->startsEarly)
+        if (facts && facts->startsEarly)
           waitForEarlier(kernel);
         if (kernel.walk([](NVVM::ClusterWaitOp) { return WalkResult::interrupt(); })
                 .wasInterrupted())

@@ -28,13 +28,21 @@ void addThreads(Loops &b, Value memory, Value thread, Value sum) {
   }
 }
 
+/// One place after the other from `first` up to `end`, `apart` from each other.
+Values loopApart(Loops &b, Value first, Value end, int64_t apart, ValueRange values,
+                 function_ref<Values(Value i, ValueRange values)> body) {
+  Value turns = b.div(b.add(b.sub(b.max(end, first), first), apart - 1), apart);
+  return b.loop(b.index(0), turns, values, [&](Value turn, ValueRange before) {
+    return body(b.add(first, b.mul(turn, apart)), before);
+  });
+}
+
 /// A block's threads, or the one thread where nothing is known of blocks, add `term`s from `first`
 /// on, `apart` from each other; `put` gets the sum once.
 void sumOfBlock(Loops &b, Value thread, Value first, Value count, int64_t apart,
                 function_ref<Value(Value i)> term, function_ref<void(Value sum)> put) {
-  Value steps = b.div(b.add(b.sub(b.max(count, first), first), apart - 1), apart);
-  Value sum = b.loop(b.index(0), steps, b.real(0), [&](Value step, ValueRange old) {
-    return Values{b.addf(old[0], term(b.add(first, b.mul(step, apart))))};
+  Value sum = loopApart(b, first, count, apart, b.real(0), [&](Value i, ValueRange before) {
+    return Values{b.addf(before[0], term(i))};
   })[0];
   if (!thread)
     return put(sum);
@@ -99,10 +107,8 @@ void transformer::simt::sumOverRows(Loops &b, Value rows, int64_t width, int64_t
   });
   // Of every so many parts.
   auto sumOfParts = [&](Value first, int64_t apart, Value column) {
-    Value turns = b.div(b.add(b.sub(b.max(parts, first), first), apart - 1), apart);
-    return b.loop(b.index(0), turns, zeros(), [&](Value turn, ValueRange before) {
+    return loopApart(b, first, parts, apart, zeros(), [&](Value part, ValueRange before) {
       Values next(before);
-      Value part = b.add(first, b.mul(turn, apart));
       for (auto [i, sum] : llvm::enumerate(next))
         sum = b.addf(sum, b.load(buffer, placeOf(part, column, static_cast<int64_t>(i))));
       return next;
