@@ -103,7 +103,7 @@ func.func @gradient(%x: tensor<?x40xf32>, %dy: tensor<?x20xf32>) -> tensor<40x20
 // TILED: scf.forall
 // TILED: transformer_cpu.pack_weight in_out at %{{.*}} ahead ins({{.*}}) outs({{.*}}) {{.*}} -> tensor<2x1x384x32xi32>
 // BUFFERS-LABEL: @step(
-// BUFFERS: memref.prefetch %{{.*}}, read, locality<3>, data : memref<768x1024xf32>
+// BUFFERS: memref.prefetch %{{.*}}, read, locality<2>, data : memref<768x1024xf32>
 // BUFFERS: transformer_cpu.configure_matrices
 // BUFFERS-NOT: memref.prefetch
 // BUFFERS: transformer_cpu.release_matrices

@@ -29,19 +29,32 @@
 // CHECK-NEXT: %[[S6:.*]] = transformer_cpu.dot_bfloat16 %[[W0]], %[[X0]], %[[S5]]
 // CHECK-NEXT: linalg.yield %[[S6]]
 
-// A part is loaded where the product before had another.
+// A part is loaded where the product before had another. Beside each product eight of the next
+// step's lines are fetched: this step's place, or 0 behind the last one.
 // BUFFERS-LABEL: @linear(
 // BUFFERS: scf.for %[[S:.*]] = %c0 to %c32 step %c16 {
+// BUFFERS: %[[BEHIND:.*]] = arith.addi %[[S]], %c16
+// BUFFERS: %[[LAST:.*]] = arith.cmpi eq, %[[BEHIND]], %c32
+// BUFFERS: %[[NEXT:.*]] = arith.select %[[LAST]], %c0, %[[BEHIND]]
+// BUFFERS: %[[NEXT1:.*]] = arith.addi %[[NEXT]], %c1 : index
 // BUFFERS: transformer_cpu.load_matrix 6, %[[PANEL:.*]][%c0, %c0, %[[S]], %c0]
 // BUFFERS-NEXT: transformer_cpu.load_matrix 7, %[[PANEL]][%c0, %c0, %[[S]], %c16]
 // BUFFERS-NEXT: transformer_cpu.load_matrix 4, %[[ROWS:.*]][%{{.*}}, %{{.*}}, %c2, %c0, %c0]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 0, 4, 6
+// BUFFERS-NEXT: memref.prefetch %[[PANEL]][%c0, %c0, %[[NEXT]], %c0], read, locality<3>
+// BUFFERS-NEXT: memref.prefetch %[[PANEL]][%c0, %c0, %[[NEXT1]], %c0], read, locality<3>
+// BUFFERS-COUNT-6: memref.prefetch %[[PANEL]][%c0, %c0, %{{.*}}, %c0]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 1, 4, 7
+// BUFFERS-COUNT-8: memref.prefetch %[[PANEL]][%c0, %c0, %{{.*}}, %c0]
 // BUFFERS: transformer_cpu.load_matrix 5, %[[ROWS]][%{{.*}}, %{{.*}}, %c2, %c0, %c0]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 2, 5, 6
+// BUFFERS-COUNT-8: memref.prefetch %[[PANEL]][%c0, %c0, %{{.*}}, %c16]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 3, 5, 7
+// BUFFERS-COUNT-8: memref.prefetch %[[PANEL]][%c0, %c0, %{{.*}}, %c16]
 // BUFFERS-NEXT: transformer_cpu.load_matrix 4, %[[ROWS]][%{{.*}}, %{{.*}}, %c1, %c0, %c0]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 0, 4, 6
+// BUFFERS-COUNT-8: memref.prefetch %[[ROWS]][%{{.*}}, %{{.*}}, %c2, %c{{.*}}, %c0]
+// BUFFERS-NEXT: transformer_cpu.add_matrix_product 1, 4, 7
 // BUFFERS: transformer_cpu.load_matrix 6, %[[PANEL]][%c0, %c1, %[[S]], %c0]
 // BUFFERS-NEXT: transformer_cpu.load_matrix 7, %[[PANEL]][%c0, %c1, %[[S]], %c16]
 // BUFFERS-NEXT: transformer_cpu.add_matrix_product 0, 4, 6

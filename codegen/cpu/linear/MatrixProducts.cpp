@@ -4,6 +4,7 @@
 #include "codegen/cpu/linear/LaterEpilogue.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/cpu/linear/MatrixStep.h"
+#include "codegen/cpu/linear/Parts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -106,19 +107,26 @@ public:
 private:
   Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
 
+  /// Behind the last step comes the first one of the rows behind these.
   void emitStep(int64_t halves, Value step) {
     using Place = SmallVector<Value>;
     Value zero = constant(0), ofRows = arith::DivUIOp::create(b, first, constant(size)),
           ofSteps = arith::DivUIOp::create(b, step, constant(size));
+    Value next = arith::AddIOp::create(b, step, constant(size));
+    Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, constant(steps));
+    next = arith::SelectOp::create(b, isLast, zero, next);
+    Value rowsBehind = arith::AddIOp::create(b, ofRows, constant(2));
+    Value nextRows = arith::SelectOp::create(b, isLast, rowsBehind, ofRows);
+    Value ofNext = arith::DivUIOp::create(b, next, constant(size));
     emitMatrixStep(
         b, parts, halves, x,
-        [&](int64_t part, int64_t i) {
-          Value ofHalf = arith::AddIOp::create(b, ofRows, constant(i));
-          return Place{ofHalf, ofSteps, constant(part), zero, zero};
+        [&](int64_t part, int64_t i, bool isNext) {
+          Value ofHalf = arith::AddIOp::create(b, isNext ? nextRows : ofRows, constant(i));
+          return Place{ofHalf, isNext ? ofNext : ofSteps, constant(part), zero, zero};
         },
         panel,
-        [&](int64_t part, int64_t j) {
-          return Place{zero, constant(part), step, constant(j * size)};
+        [&](int64_t part, int64_t j, bool isNext) {
+          return Place{zero, constant(part), isNext ? next : step, constant(j * size)};
         });
   }
 

@@ -7,14 +7,13 @@
 #ifndef CODEGEN_CPU_LINEAR_MATRIXSTEP_H
 #define CODEGEN_CPU_LINEAR_MATRIXSTEP_H
 
-#include "codegen/cpu/dialect/CpuDialect.h"
-#include "codegen/cpu/linear/Parts.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::transformer {
 
-/// Where a register's words begin: of which part, and in which half of the rows or columns.
-using MatrixPlace = llvm::function_ref<SmallVector<Value>(int64_t part, int64_t half)>;
+/// Where a register's words begin: of which part, and in which half of the rows or columns; of this
+/// step or of the one behind it.
+using MatrixPlace = llvm::function_ref<SmallVector<Value>(int64_t part, int64_t half, bool isNext)>;
 
 /// The register of the sums of half `i` of the rows and half `j` of the columns.
 inline int64_t registerOfSums(int64_t i, int64_t j) { return 2 * i + j; }
@@ -25,24 +24,11 @@ inline void forSums(llvm::function_ref<void(int64_t sum, int64_t i, int64_t j)> 
 }
 
 /// Adds to the sums of `halves` of the rows, in registers, what a register's words of x and of the
-/// panel multiply to. A part is loaded where the product before had another.
-inline void emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
-                           MatrixPlace ofX, Value panel, MatrixPlace ofPanel) {
-  constexpr int64_t registerOfX = 4, registerOfPanel = 6;
-  parts::Product before = {-1, -1};
-  for (parts::Product product : parts::products(parts)) {
-    for (int64_t j = 0; j < 2 && product.w != before.w; ++j)
-      cpu::LoadMatrixOp::create(b, registerOfPanel + j, panel, ofPanel(product.w, j));
-    for (int64_t i = 0; i < halves; ++i) {
-      if (product.x != before.x)
-        cpu::LoadMatrixOp::create(b, registerOfX + i, x, ofX(product.x, i));
-      for (int64_t j = 0; j < 2; ++j)
-        cpu::AddMatrixProductOp::create(b, registerOfSums(i, j), registerOfX + i,
-                                        registerOfPanel + j);
-    }
-    before = product;
-  }
-}
+/// panel multiply to. A part is loaded where the product before had another. Beside each product
+/// some lines of the next step come from the second-level cache: a load that waits for its own
+/// holds up the products behind it.
+void emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
+                    MatrixPlace ofX, Value panel, MatrixPlace ofPanel);
 
 } // namespace mlir::transformer
 

@@ -59,9 +59,8 @@ struct PackNest {
   int64_t vectors() const { return llvm::divideCeil(weight.columns, b().lanes()); }
   /// So many sums at once hide the latency of each.
   static constexpr int64_t kSums = 4;
-  /// How far ahead of a loop that reads `bytes` of it in a step.
-  int64_t distance(int64_t bytes) const { return b().target.getPrefetchBytes() / bytes; }
-  void fetch(Value row, Value column, int64_t count) const;
+  bool isInOut() const { return weight.layout == WeightLayout::InOut; }
+  void fetchAhead(int64_t lower, int64_t upper, Value panel, Value first, int64_t count) const;
   Values noSquares(int64_t panels) const;
   void store(ValueRange rows, Value to, Value first, int64_t column,
              MutableArrayRef<Value> squares);
@@ -72,13 +71,28 @@ struct PackNest {
 
 } // namespace
 
-/// Lines of the weight, into the first-level cache.
-void PackNest::fetch(Value row, Value column, int64_t count) const {
-  constexpr unsigned firstLevel = 3;
+/// Lines of the weight that are read a distance behind input `first`, beside what is done with
+/// those at hand: of columns `lower` to `upper` of a panel `count` inputs each, or, where the
+/// inputs are rows, of as many of them `count` columns each. Rows go into the first-level cache,
+/// pieces into the second, which waits for more lines at once.
+void PackNest::fetchAhead(int64_t lower, int64_t upper, Value panel, Value first,
+                          int64_t count) const {
+  constexpr unsigned firstLevel = 3, secondLevel = 2;
+  if (!ahead)
+    return;
   int64_t ofLine = b().target.getLineBytes() / sizeof(float);
-  for (int64_t i = 0; i < count; i += ofLine)
-    memref::PrefetchOp::create(b(), weight.weight, ValueRange{row, b().add(column, i)},
-                               /*isWrite=*/false, firstLevel, /*isDataCache=*/true);
+  // The hardware fetches rows, too, but not pieces of them: those come from memory all the way.
+  int64_t bytes = b().target.getPrefetchBytes() / sizeof(float);
+  int64_t distance = isInOut() ? bytes / count : bytes / 4 / weight.columns;
+  Value columns = b().mul(panel, weight.columns);
+  for (int64_t i = lower; i < upper; ++i)
+    for (int64_t j = 0; j < count; j += ofLine) {
+      Values at = {b().add(columns, i), b().add(first, distance + j)};
+      if (isInOut())
+        at = {b().add(first, distance + i), b().add(columns, j)};
+      memref::PrefetchOp::create(b(), weight.weight, at, /*isWrite=*/false,
+                                 isInOut() ? secondLevel : firstLevel, /*isDataCache=*/true);
+    }
 }
 
 /// Where sums of the squares of panels begin, one vector of columns after the other.
@@ -173,11 +187,8 @@ void PackNest::emitPanel(Value panel, int64_t rows) {
     Values squares(before);
     MutableArrayRef<Value> left(squares);
     size_t own = squares.size() / vectors();
-    if (ahead)
-      for (int64_t i = 0; i < rows; ++i)
-        fetch(b().add(b().mul(panel, weight.columns), i),
-              b().add(first, distance(rows * sizeof(float))), count);
     for (int64_t column = 0; column < weight.columns; column += lanes) {
+      fetchAhead(column, std::min(column + lanes, rows), panel, first, count);
       Values square;
       for (int64_t i = 0; i < count; i += lanes)
         llvm::append_range(square, weight.read(panel, column, rows, b().add(first, i),
@@ -205,10 +216,8 @@ void PackNest::emitPanelOfPairs(Value panel, int64_t rows) {
   Value firstRow = b().mul(panel, weight.columns), to = b().add(panel, firstPanel),
         zero = integerConstant(b(), b().vectorType(), 0);
   auto block = [&](Value first, int64_t count) {
-    if (ahead)
-      for (int64_t i = 0; i < rows; ++i)
-        fetch(b().add(firstRow, i), b().add(first, distance(rows * sizeof(float))), count);
     for (int64_t column = 0; column < weight.columns; column += lanes) {
+      fetchAhead(column, std::min(column + lanes, rows), panel, first, count);
       Values square;
       for (int64_t i = column; i < column + lanes; ++i) {
         auto pairs = [&] {
@@ -257,11 +266,10 @@ void PackNest::emitPanels(Value panel, int64_t count, int64_t width) {
     Values squares(before);
     MutableArrayRef<Value> left(squares);
     size_t own = squares.size() / (count * vectors());
-    if (ahead)
-      for (int64_t i = 0; i < rows; ++i)
-        fetch(b().add(first, distance(width * sizeof(float)) + i), b().mul(panel, columns), width);
+    int64_t turn = 0, turns = count * vectors();
     for (int64_t p = 0; p < count; ++p)
-      for (int64_t column = 0; column < columns; column += b().lanes()) {
+      for (int64_t column = 0; column < columns; column += b().lanes(), ++turn) {
+        fetchAhead(rows * turn / turns, rows * (turn + 1) / turns, panel, first, width);
         store(weight.read(b().add(panel, p), column, width - p * columns, first, rows), to(p),
               first, column, left.take_front(own));
         left = left.drop_front(own);
@@ -300,16 +308,15 @@ void PackNest::emitInOut(const Work &work) {
 /// The panels lower .. upper - 1, at most `most`, by the thread at hand.
 void PackNest::emitSome(Value lower, Value upper, int64_t most) {
   int64_t outputs = weight.outputs(), columns = weight.columns, whole = outputs / columns;
-  bool inOut = weight.layout == WeightLayout::InOut;
   auto emitOne = [&](Value panel, int64_t width) {
-    inOut ? emitPanels(panel, 1, width) : emitPanel(panel, width);
+    isInOut() ? emitPanels(panel, 1, width) : emitPanel(panel, width);
   };
   auto one = [&] {
     b().forEach(lower, b().min(upper, b().index(whole)), 1,
                 [&](Value panel) { emitOne(panel, columns); });
     return Values();
   };
-  if (inOut && most > 1) {
+  if (isInOut() && most > 1) {
     Value all =
         b().both(b().eq(b().sub(upper, lower), b().index(most)), b().le(upper, b().index(whole)));
     b().ifElse(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/WeightGradientMatrices.h"
 #include "codegen/cpu/linear/MatrixStep.h"
+#include "codegen/cpu/linear/Parts.h"
 #include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/Rows.h"
 
@@ -71,16 +72,17 @@ Values transformer::addMatrixProducts(Emit &b, const MatrixTile &tile, ValueRang
         return Values();
       });
   auto addStep = [&](Value step) {
+    Value next = b.add(step, size);
     emitMatrixStep(
         b, parts, /*halves=*/2, tile.strips,
-        [&](int64_t part, int64_t i) {
-          Value words = b.add(b.sub(step, tile.begin), tile.firstOfStrip);
+        [&](int64_t part, int64_t i, bool isNext) {
+          Value words = b.add(b.sub(isNext ? next : step, tile.begin), tile.firstOfStrip);
           return Values{tile.strip, b.div(words, size), b.index(part), b.index(i * size),
                         b.index(0)};
         },
         tile.panels,
-        [&](int64_t part, int64_t j) {
-          return Values{tile.panel, b.index(part), step, b.index(j * size)};
+        [&](int64_t part, int64_t j, bool isNext) {
+          return Values{tile.panel, b.index(part), isNext ? next : step, b.index(j * size)};
         });
   };
   Value turns = b.max(b.div(b.sub(tile.end, tile.begin), size), b.index(1));
