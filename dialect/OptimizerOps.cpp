@@ -8,13 +8,19 @@ using namespace mlir::transformer;
 #define GET_OP_CLASSES
 #include "dialect/OptimizerOps.cpp.inc"
 
+SmallVector<RankedTensorType> AdafactorUpdateOp::momentTypes(RankedTensorType parameter) {
+  if (parameter.getRank() < 2)
+    return {parameter};
+  SmallVector<int64_t> ofRows(parameter.getShape()), ofColumns(parameter.getShape());
+  ofRows.end()[-1] = ofColumns.end()[-2] = 1;
+  return {parameter.clone(ofRows), parameter.clone(ofColumns)};
+}
+
 LogicalResult AdafactorUpdateOp::verify() {
   auto type = cast<RankedTensorType>(getParameter().getType());
-  SmallVector<Type> expected = {type};
-  if (type.getRank() == 2)
-    expected = {type.clone({type.getDimSize(0), 1}), type.clone({1, type.getDimSize(1)})};
-  else if (type.getRank() != 1)
-    return emitOpError() << "expected a parameter of one or two dimensions, found " << type;
+  if (type.getRank() == 0)
+    return emitOpError() << "expected a parameter of one dimension or more, found " << type;
+  SmallVector<RankedTensorType> expected = momentTypes(type);
   if (!llvm::equal(getMoments().getTypes(), expected))
     return emitOpError() << "expected moments " << expected << ", found "
                          << getMoments().getTypes();

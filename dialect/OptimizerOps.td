@@ -131,7 +131,8 @@ def Transformer_AdafactorUpdateOp : Transformer_Op<"adafactor_update", [Pure, Tr
     Coefficients are computed in double precision.
 
     Shapes: parameter and gradient `[N, W]`, moments `[N, 1]` and `[1, W]`; or all of
-    them `[W]`. The others are scalars.
+    them `[W]`. Dimensions in front of N count matrices, each with moments of its own: of a
+    convolution's `[O, I, H, W]` they are `[O, I, H, 1]` and `[O, I, 1, W]`. The others are scalars.
 
     Error: other moments than these.
 
@@ -152,6 +153,10 @@ def Transformer_AdafactorUpdateOp : Transformer_Op<"adafactor_update", [Pure, Tr
     $parameter `moments` `(` $moments `:` type($moments) `)` $gradient `,` $scale `step` $step `rate` $learning_rate
     `beta2_decay` $beta2_decay `eps` `(` $eps1 `,` $eps2 `)` `clip_threshold` $clip_threshold
     `decay` $weight_decay attr-dict `:` type($parameter)
+  }];
+  let extraClassDeclaration = [{
+    /// What it keeps of a parameter: of rows and columns, or of each element of a vector.
+    static ::llvm::SmallVector<::mlir::RankedTensorType> momentTypes(::mlir::RankedTensorType parameter);
   }];
   let hasVerifier = 1;
 }

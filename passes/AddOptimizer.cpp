@@ -38,7 +38,6 @@ struct Optimizer {
   SmallVector<StringRef> scalars;
   Moments (*moments)(RankedTensorType parameter);
   ValueRange (*update)(ImplicitLocOpBuilder &b, TypeRange results, ValueRange operands);
-  int64_t maxRank;  // of a parameter; 0: any
   bool isSkippable; // its op can leave all as it was
 };
 
@@ -52,10 +51,10 @@ Moments adamWMoments(RankedTensorType type) { return {{"exp_avg", type}, {"exp_a
 Moments sgdMoments(RankedTensorType type) { return {{"momentum_buffer", type}}; }
 
 Moments adafactorMoments(RankedTensorType type) {
-  if (type.getRank() < 2)
-    return {{"variance", type}};
-  return {{"row_var", type.clone({type.getDimSize(0), 1})},
-          {"col_var", type.clone({1, type.getDimSize(1)})}};
+  SmallVector<RankedTensorType> types = AdafactorUpdateOp::momentTypes(type);
+  if (types.size() == 1)
+    return {{"variance", types[0]}};
+  return {{"row_var", types[0]}, {"col_var", types[1]}};
 }
 
 /// Names are PyTorch's.
@@ -64,14 +63,12 @@ const Optimizer optimizers[] = {
      {kStep, kLearningRate, "beta1", "beta2", "epsilon"},
      adamWMoments,
      update<AdamWUpdateOp>,
-     0,
      true},
-    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>, 0, true},
+    {"sgd", {kLearningRate, "momentum"}, sgdMoments, update<SgdUpdateOp>, true},
     {"adafactor",
      {kStep, kLearningRate, "beta2_decay", "eps1", "eps2", "clip_threshold"},
      adafactorMoments,
      update<AdafactorUpdateOp>,
-     2,
      false}};
 
 /// A parameter with a gradient, as it enters the step.
@@ -231,10 +228,6 @@ private:
         return function.emitError() << "result " << i << ": expected a parameter's gradient, found "
                                     << (name.empty() ? "no name" : resultName(i));
       auto type = cast<RankedTensorType>(end->getOperand(i).getType());
-      if (optimizer.maxRank && type.getRank() > optimizer.maxRank)
-        return function.emitError()
-               << optimizer.name << " is for parameters of at most " << optimizer.maxRank
-               << " dimensions; @" << name << " is " << type;
       Trained trained{name, {}, optimizer.moments(type), {}, end->getOperand(i)};
       trained.parameter = addArgument(type, named(b, attr::state, name));
       for (const Moment &moment : trained.kept)

@@ -141,15 +141,23 @@ LogicalResult AdafactorUpdateOp::verify() {
   if (failed(verifyTrained(*this, "gradient", getGradient())))
     return failure();
   ArrayRef<int64_t> shape = cast<ShapedType>(getGradient().getType()).getShape();
-  bool isMatrix = shape.size() == 2;
-  int64_t rows = isMatrix ? shape[0] : 1, width = shape.back();
-  SmallVector<SmallVector<int64_t>> expected = {SmallVector<int64_t>(shape)};
-  if (isMatrix)
-    expected.append({{rows, 1}, {1, width}});
-  else
-    expected.push_back({width});
-  if (failed(verifyKernel(*this, expected.size() + 1)))
+  bool isFactored = shape.size() == 2;
+  int64_t rows = isFactored ? shape[0] : 1, width = shape.back();
+  if (failed(verifyKernel(*this, isFactored ? 5 : 3)))
     return failure();
+  SmallVector<SmallVector<int64_t>> expected = {SmallVector<int64_t>(shape)};
+  if (isFactored) {
+    auto ofColumns = cast<ShapedType>(getOuts()[2].getType());
+    int64_t matrices = ofColumns.getRank() == 2 ? ofColumns.getDimSize(0) : 1;
+    if (matrices < 1 || rows % matrices)
+      return emitOpError() << "expected moments of the columns of matrices that have " << rows
+                           << " rows together, found " << ofColumns;
+    expected.append({{rows, 1}, {matrices, width}});
+    if (failed(verifyBuffer(*this, "means", getOuts()[3], f32(*this), {matrices})))
+      return failure();
+  } else {
+    expected.push_back({width});
+  }
   for (auto [out, of] : llvm::zip_first(expected, getOuts()))
     if (failed(verifyBuffer(*this, "a parameter and its moments", of, f32(*this), out)))
       return failure();

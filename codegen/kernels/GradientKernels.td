@@ -196,11 +196,12 @@ def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient", [AttrSizedOpera
 def Kernel_AdafactorUpdateOp : Kernel_Op<"adafactor_update"> {
   let summary = "one step of Adafactor";
   let description = [{
-    ins: gradient, static, `[W]` or `[N, W]`, and numbers: `scale`, what it is multiplied
+    ins: gradient, static, `[W]` or `[N, W]`, of G matrices of as many rows, and numbers: `scale`, what it is multiplied
     by, `keep` and `share`, those of old and new squares in the moments, `shrink`, what
     the parameter is multiplied by, `rate`, the step's size over the parameter's root
-    mean square, eps1, eps2 and clip_threshold. outs: the parameter and its moments,
-    which are read as well, and scratch `[1]` or `[N]`, a sum of each row.
+    mean square, eps1, eps2 and clip_threshold. outs: the parameter and its moments, `[W]`, or
+    `[N, 1]` and `[G, W]`, which are read as well, and scratch: of matrices `[G]`, the mean of
+    the moments of a matrix' rows, then `[1]` or `[N]`, a sum of each row.
   }];
   let arguments = (ins Kernel_Buffer:$gradient, F32:$scale, F32:$keep, F32:$share, F32:$shrink, F64:$rate,
                        F64:$eps1, F64:$eps2, F64:$clip_threshold, Variadic<Kernel_Buffer>:$outs);

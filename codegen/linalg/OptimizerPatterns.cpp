@@ -182,18 +182,45 @@ struct ConvertAdafactorUpdate : OpConversionPattern<AdafactorUpdateOp> {
     Value one = b.constant(1, b.getF64Type());
     Value falling = arith::DivFOp::create(b, one, math::SqrtOp::create(b, step));
     Value rate = arith::MinimumFOp::create(b, most, falling);
-    SmallVector<Value> outs = {adaptor.getParameter()};
-    llvm::append_range(outs, adaptor.getMoments());
-    auto type = cast<RankedTensorType>(op.getParameter().getType());
-    outs.push_back(
-        tensor::EmptyOp::create(b, {type.getRank() > 1 ? type.getDimSize(0) : 1}, b.getF32Type()));
+    SmallVector<Value> states = {adaptor.getParameter()};
+    llvm::append_range(states, adaptor.getMoments());
+    SmallVector<Value> outs =
+        llvm::map_to_vector(states, [&](Value state) { return asRows(b, state); });
+    Value gradient = asRows(b, adaptor.getGradient());
+    auto addScratch = [&](int64_t size) {
+      outs.push_back(tensor::EmptyOp::create(b, {size}, b.getF32Type()));
+    };
+    bool isFactored = cast<RankedTensorType>(gradient.getType()).getRank() == 2;
+    if (isFactored)
+      addScratch(cast<RankedTensorType>(outs[2].getType()).getDimSize(0));
+    addScratch(isFactored ? cast<RankedTensorType>(gradient.getType()).getDimSize(0) : 1);
     auto converted = kernel::AdafactorUpdateOp::create(
-        b, ValueRange(outs).getTypes(), adaptor.getGradient(), b.extract(adaptor.getScale()),
+        b, ValueRange(outs).getTypes(), gradient, b.extract(adaptor.getScale()),
         b.narrow(b.oneMinus(share)), b.narrow(share), b.narrow(b.oneMinus(decay)), rate,
         b.extract(adaptor.getEps1()), b.extract(adaptor.getEps2()),
         b.extract(adaptor.getClipThreshold()), outs);
-    rewriter.replaceOp(op, converted.getResults().drop_back());
+    SmallVector<Value> results;
+    for (auto [state, result] : llvm::zip(states, converted.getResults()))
+      results.push_back(fromRows(b, result, state.getType()));
+    rewriter.replaceOp(op, results);
     return success();
+  }
+
+private:
+  /// All dimensions but the last are rows, those of one matrix below those of another.
+  static SmallVector<ReassociationIndices> rowsOf(Type type) {
+    int64_t last = cast<RankedTensorType>(type).getRank() - 1;
+    return {llvm::to_vector<2>(llvm::seq<int64_t>(last)), {last}};
+  }
+  static Value asRows(ImplicitLocOpBuilder &b, Value x) {
+    if (cast<RankedTensorType>(x.getType()).getRank() <= 2)
+      return x;
+    return tensor::CollapseShapeOp::create(b, x, rowsOf(x.getType()));
+  }
+  static Value fromRows(ImplicitLocOpBuilder &b, Value x, Type type) {
+    if (x.getType() == type)
+      return x;
+    return tensor::ExpandShapeOp::create(b, type, x, rowsOf(type));
   }
 };
 

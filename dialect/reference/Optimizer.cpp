@@ -76,27 +76,33 @@ LogicalResult reference::evaluate(SgdUpdateOp op, Frame &frame) {
   return success();
 }
 
-/// Updates the moments with g, and returns the variance of each of its elements.
+/// Updates the moments of matrices with g, and returns the variance of each of its elements.
 static Tensor factoredVariance(const Tensor &g, double share, double eps1, Tensor &ofRows,
                                Tensor &ofColumns) {
-  int64_t rows = g.shape[0], columns = g.shape[1];
+  int64_t rows = g.shape.end()[-2], columns = g.shape.back();
   for (double &v : ofRows.reals())
     v *= 1 - share;
   for (double &v : ofColumns.reals())
     v *= 1 - share;
   Tensor result = g;
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) {
-      double square = g.row(i)[j] * g.row(i)[j];
-      ofRows.reals()[i] += share * square / static_cast<double>(columns);
-      ofColumns.reals()[j] += share * square / static_cast<double>(rows);
-    }
-  double mean = 0;
-  for (double v : ofRows.reals())
-    mean += v / static_cast<double>(rows);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      result.row(i)[j] = ofRows.reals()[i] * ofColumns.reals()[j] / std::max(mean, eps1);
+  for (int64_t matrix = 0; matrix * rows < int64_t(ofRows.reals().size()); ++matrix) {
+    double *v = result.reals().data() + matrix * rows * columns;
+    MutableArrayRef<double> ofRow(ofRows.reals()), ofColumn(ofColumns.reals());
+    ofRow = ofRow.slice(matrix * rows, rows);
+    ofColumn = ofColumn.slice(matrix * columns, columns);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        double square = v[i * columns + j] * v[i * columns + j];
+        ofRow[i] += share * square / static_cast<double>(columns);
+        ofColumn[j] += share * square / static_cast<double>(rows);
+      }
+    double mean = 0;
+    for (double variance : ofRow)
+      mean += variance / static_cast<double>(rows);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        v[i * columns + j] = ofRow[i] * ofColumn[j] / std::max(mean, eps1);
+  }
   return result;
 }
 

@@ -312,8 +312,17 @@ func.func @f(%x: memref<?x8xf32>, %l: memref<?x2xf32>, %c: memref<?xindex>, %s: 
 // -----
 
 func.func @f(%p: memref<4x8xf32>, %r: memref<4x1xf32>, %s: memref<4xf32>, %x: f32, %y: f64) {
-  // expected-error @below {{expected a parameter and its moments of 1x8xf32, found 'memref<4x1xf32>'}}
-  transformer_kernel.adafactor_update ins(%p) scale %x moments(%x, %x) shrink %x rate %y eps(%y, %y) clip_threshold %y outs(%p, %r, %r, %s)
-    : (memref<4x8xf32>, f32, f32, f32, f32, f64, f64, f64, f64, memref<4x8xf32>, memref<4x1xf32>, memref<4x1xf32>, memref<4xf32>) -> ()
+  // expected-error @below {{expected a parameter and its moments of 4x8xf32, found 'memref<4x1xf32>'}}
+  transformer_kernel.adafactor_update ins(%p) scale %x moments(%x, %x) shrink %x rate %y eps(%y, %y) clip_threshold %y outs(%p, %r, %r, %s, %s)
+    : (memref<4x8xf32>, f32, f32, f32, f32, f64, f64, f64, f64, memref<4x8xf32>, memref<4x1xf32>, memref<4x1xf32>, memref<4xf32>, memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%p: memref<4x8xf32>, %r: memref<4x1xf32>, %c: memref<3x8xf32>, %m: memref<3xf32>, %s: memref<4xf32>, %x: f32, %y: f64) {
+  // expected-error @below {{expected moments of the columns of matrices that have 4 rows together, found 'memref<3x8xf32>'}}
+  transformer_kernel.adafactor_update ins(%p) scale %x moments(%x, %x) shrink %x rate %y eps(%y, %y) clip_threshold %y outs(%p, %r, %c, %m, %s)
+    : (memref<4x8xf32>, f32, f32, f32, f32, f64, f64, f64, f64, memref<4x8xf32>, memref<4x1xf32>, memref<3x8xf32>, memref<3xf32>, memref<4xf32>) -> ()
   return
 }

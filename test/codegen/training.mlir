@@ -95,10 +95,24 @@ func.func @momentum(%p: tensor<8xf32>, %b: tensor<8xf32>, %g: tensor<8xf32>, %sc
 // CHECK-DAG: %[[KEEP:.*]] = arith.subf %{{.*}}, %[[SHARE]] : f64
 // CHECK-DAG: %[[SHARE32:.*]] = arith.truncf %[[SHARE]] : f64 to f32
 // CHECK-DAG: %[[KEEP32:.*]] = arith.truncf %[[KEEP]] : f64 to f32
-// CHECK: transformer_kernel.adafactor_update ins(%[[G]]) {{.*}} moments(%[[KEEP32]], %[[SHARE32]]) {{.*}} outs(%[[P]], %[[R]], %[[C]], %{{.*}}) : {{.*}} -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>, tensor<4xf32>)
+// CHECK: transformer_kernel.adafactor_update ins(%[[G]]) {{.*}} moments(%[[KEEP32]], %[[SHARE32]]) {{.*}} outs(%[[P]], %[[R]], %[[C]], %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>, tensor<1xf32>, tensor<4xf32>)
 func.func @factored(%p: tensor<4x8xf32>, %r: tensor<4x1xf32>, %c: tensor<1x8xf32>, %g: tensor<4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>)
     -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>) {
   %0, %1:2 = transformer.adafactor_update %p moments(%r, %c : tensor<4x1xf32>, tensor<1x8xf32>) %g, %scale
       step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<4x8xf32>
   return %0, %1#0, %1#1 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>
+}
+
+// Of a convolution's weight: matrices, one below the other.
+// CHECK-LABEL: @filter(
+// CHECK-DAG: %[[P:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1, 2], [3]] : tensor<2x3x4x8xf32> into tensor<24x8xf32>
+// CHECK-DAG: %[[R:.*]] = tensor.collapse_shape %arg1 {{\[\[}}0, 1, 2], [3]] : tensor<2x3x4x1xf32> into tensor<24x1xf32>
+// CHECK-DAG: %[[C:.*]] = tensor.collapse_shape %arg2 {{\[\[}}0, 1, 2], [3]] : tensor<2x3x1x8xf32> into tensor<6x8xf32>
+// CHECK: %[[NEW:.*]]:5 = transformer_kernel.adafactor_update {{.*}} outs(%[[P]], %[[R]], %[[C]], %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<24x8xf32>, tensor<24x1xf32>, tensor<6x8xf32>, tensor<6xf32>, tensor<24xf32>)
+// CHECK: tensor.expand_shape %[[NEW]]#2 {{\[\[}}0, 1, 2], [3]] {{.*}} : tensor<6x8xf32> into tensor<2x3x1x8xf32>
+func.func @filter(%p: tensor<2x3x4x8xf32>, %r: tensor<2x3x4x1xf32>, %c: tensor<2x3x1x8xf32>, %g: tensor<2x3x4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>)
+    -> (tensor<2x3x4x8xf32>, tensor<2x3x4x1xf32>, tensor<2x3x1x8xf32>) {
+  %0, %1:2 = transformer.adafactor_update %p moments(%r, %c : tensor<2x3x4x1xf32>, tensor<2x3x1x8xf32>) %g, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<2x3x4x8xf32>
+  return %0, %1#0, %1#1 : tensor<2x3x4x8xf32>, tensor<2x3x4x1xf32>, tensor<2x3x1x8xf32>
 }

@@ -27,9 +27,18 @@ func.func @f(%p: tensor<8xf32>, %r: tensor<1xf32>, %scale: tensor<f32>, %t: tens
 
 // -----
 
-func.func @f(%p: tensor<2x4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
-  // expected-error @below {{expected a parameter of one or two dimensions, found 'tensor<2x4x8xf32>'}}
-  %0, %1 = transformer.adafactor_update %p moments(%p : tensor<2x4x8xf32>) %p, %scale
+func.func @f(%p: tensor<2x4x8xf32>, %r: tensor<2x4x1xf32>, %c: tensor<1x1x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
+  // expected-error @below {{expected moments 'tensor<2x4x1xf32>', 'tensor<2x1x8xf32>', found 'tensor<2x4x1xf32>', 'tensor<1x1x8xf32>'}}
+  %0, %1:2 = transformer.adafactor_update %p moments(%r, %c : tensor<2x4x1xf32>, tensor<1x1x8xf32>) %p, %scale
       step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<f32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>) {
+  // expected-error @below {{expected a parameter of one dimension or more, found 'tensor<f32>'}}
+  %0, %1 = transformer.adafactor_update %p moments(%p : tensor<f32>) %p, %scale
+      step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<f32>
   return
 }

@@ -64,6 +64,39 @@ func.func @adafactor_matrix(%p: tensor<2x2xf32> {test.value = dense<[[3.0, 4.0],
   return %0, %1#0, %1#1 : tensor<2x2xf32>, tensor<2x1xf32>, tensor<1x2xf32>
 }
 
+// Two matrices, g = ((2), (4)) and ((0), (2)), share = 4^-0.5. Rows: (2, 8) and (0, 2); columns: 5 and 1, as the means of
+// rows. v = (2, 8) and (eps1^2, 2), so all u but the third are sqrt(2), and rms(u) is below d. 0.9 p - 0.25 5 u.
+// CHECK-LABEL: @adafactor_matrices
+// CHECK-NEXT: [2, 2, 1]
+// CHECK-NEXT: {{^}}0.932233047{{$}}
+// CHECK-NEXT: {{^}}1.83223305{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+// CHECK-NEXT: {{^}}2.73223305{{$}}
+// CHECK-NEXT: [2, 2, 1]
+// CHECK-NEXT: {{^}}2{{$}}
+// CHECK-NEXT: {{^}}8{{$}}
+// CHECK-NEXT: {{^}}0{{$}}
+// CHECK-NEXT: {{^}}2{{$}}
+// CHECK-NEXT: [2, 1, 1]
+// CHECK-NEXT: {{^}}5{{$}}
+// CHECK-NEXT: {{^}}1{{$}}
+func.func @adafactor_matrices(%p: tensor<2x2x1xf32> {test.value = dense<[[[3.0], [4.0]], [[0.0], [5.0]]]> : tensor<2x2x1xf32>},
+                              %r: tensor<2x2x1xf32> {test.value = dense<0.0> : tensor<2x2x1xf32>},
+                              %c: tensor<2x1x1xf32> {test.value = dense<0.0> : tensor<2x1x1xf32>},
+                              %g: tensor<2x2x1xf32> {test.value = dense<[[[4.0], [8.0]], [[0.0], [4.0]]]> : tensor<2x2x1xf32>},
+                              %half: tensor<f32> {test.value = dense<0.5> : tensor<f32>},
+                              %step: tensor<i64> {test.value = dense<4> : tensor<i64>},
+                              %rate: tensor<f64> {test.value = dense<0.25> : tensor<f64>},
+                              %falls: tensor<f64> {test.value = dense<-0.5> : tensor<f64>},
+                              %eps1: tensor<f64> {test.value = dense<0.125> : tensor<f64>},
+                              %eps2: tensor<f64> {test.value = dense<5.0> : tensor<f64>},
+                              %d: tensor<f64> {test.value = dense<2.0> : tensor<f64>},
+                              %decay: tensor<f64> {test.value = dense<0.4> : tensor<f64>}) -> (tensor<2x2x1xf32>, tensor<2x2x1xf32>, tensor<2x1x1xf32>) {
+  %0, %1:2 = transformer.adafactor_update %p moments(%r, %c : tensor<2x2x1xf32>, tensor<2x1x1xf32>) %g, %half
+      step %step rate %rate beta2_decay %falls eps(%eps1, %eps2) clip_threshold %d decay %decay : tensor<2x2x1xf32>
+  return %0, %1#0, %1#1 : tensor<2x2x1xf32>, tensor<2x2x1xf32>, tensor<2x1x1xf32>
+}
+
 // Step 1: v = g^2 = (0, 36), not less than eps1^2 = 4: u = (0, 1), of which rms is below d. 0.5 p - rms(p) u, rms(p) = 5:
 // the rate is at most 1 / sqrt(1).
 // CHECK-LABEL: @adafactor_vector

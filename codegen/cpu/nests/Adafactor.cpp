@@ -21,27 +21,27 @@ class AdafactorUpdate {
 public:
   AdafactorUpdate(Emit &b, kernel::AdafactorUpdateOp op)
       : b(b), op(op), gradient(op.getGradient()), parameter(op.getOuts()[0]),
-        moments(op.getOuts().drop_front().drop_back()), sums(op.getOuts().back()),
-        width(rowWidth(parameter)), rows(b.dim(sums, 0)) {}
+        isFactored(op.getOuts().size() == 5), moments(op.getOuts().slice(1, isFactored ? 2 : 1)),
+        sums(op.getOuts().back()), width(rowWidth(parameter)), rows(b.dim(sums, 0)),
+        matrices(isFactored ? cast<MemRefType>(moments[1].getType()).getDimSize(0) : 1),
+        rowsOfMatrix(cast<MemRefType>(sums.getType()).getDimSize(0) / matrices) {}
 
   void emit() {
     forEachRow("moments", 2, [&](Value row) {
-      isFactored() ? updateRowVariance(row) : updateVariance();
+      isFactored ? updateRowVariance(row) : updateVariance();
       b.store(squaresOfParameter(row), sums, row);
     });
     Value rootMeanSquare = math::SqrtOp::create(b, mean(sums, width));
     Value size = b.mulf(op.getRate(), max(op.getEps2(), rootMeanSquare));
-    if (isFactored()) {
-      updateColumnVariances();
-      meanOfRows = emitMax(b, narrow(op.getEps1()), narrow(mean(moments[0], 1)));
-    }
+    if (isFactored)
+      matrices == 1 ? updateColumnVariances() : updateColumnVariancesOfEach();
     Value eps = op.getEps1();
     least = narrow(b.mulf(eps, eps));
     forEachRow("squares", 1, [&](Value row) {
-      Value factor = rowFactor(row);
+      Row of = rowOf(row);
       Value sum = sumOf([&](Value column, int64_t lanes) {
         Value g = scaledGradient(row, column, lanes);
-        return b.divf(b.mulf(g, g), variance(factor, column, lanes));
+        return b.divf(b.mulf(g, g), variance(of, column, lanes));
       });
       b.store(sum, sums, row);
     });
@@ -49,9 +49,10 @@ public:
     Value one = arith::ConstantOp::create(b, b.getF64FloatAttr(1));
     size = narrow(b.divf(size, max(one, excess)));
     forEachRow("weights", 3, [&](Value row) {
-      Value factor = rowFactor(row), each = b.broadcast(size), shrink = b.broadcast(op.getShrink());
+      Row of = rowOf(row);
+      Value each = b.broadcast(size), shrink = b.broadcast(op.getShrink());
       sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
-        Value root = math::SqrtOp::create(b, variance(factor, column, lanes));
+        Value root = math::SqrtOp::create(b, variance(of, column, lanes));
         Value update = b.divf(scaledGradient(row, column, lanes), root);
         Value p = b.mulf(shrink, b.loadVector(parameter, at(row, column), lanes));
         b.storeVector(b.subf(p, b.mulf(each, update)), parameter, at(row, column), lanes);
@@ -61,10 +62,8 @@ public:
   }
 
 private:
-  bool isFactored() const { return moments.size() == 2; }
-
   Values at(Value row, Value column) const {
-    return isFactored() ? Values{row, column} : Values{column};
+    return isFactored ? Values{row, column} : Values{column};
   }
 
   Value narrow(Value x) { return arith::TruncFOp::create(b, b.getF32Type(), x); }
@@ -135,52 +134,101 @@ private:
     });
   }
 
+  /// A vector of columns, and how many of its lanes are inside the row.
+  using Columns = std::pair<Value, int64_t>;
+
+  Work columnWork() const { return rowWork("adafactor_update columns", "rows", width, 1); }
+
   void updateColumnVariances() {
-    auto wide = VectorType::get({b.lanes()}, b.getF64Type());
-    auto work = rowWork("adafactor_update columns", "rows", width, 1);
-    forEachColumns(b, work, rows, width, [&](const ColumnBlock &block) {
-      Values zeros(block.vectors, arith::ConstantOp::create(b, b.getZeroAttr(wide)));
-      Values sums = b.loop(b.index(0), rows, 1, zeros, [&](Value row, ValueRange before) {
-        Values next;
-        for (auto [i, sum] : llvm::enumerate(before)) {
-          Value g = scaledGradient(row, block.column(i), block.lanes(i));
-          next.push_back(b.addf(sum, arith::ExtFOp::create(b, wide, b.mulf(g, g))));
-        }
-        return next;
+    forEachColumns(b, columnWork(), rows, width, [&](const ColumnBlock &block) {
+      SmallVector<Columns> columns;
+      for (int64_t i = 0; i < block.vectors; ++i)
+        columns.push_back({block.column(i), block.lanes(i)});
+      updateColumns(b.index(0), columns);
+    });
+    storeMean(b.index(0), mean(moments[0], 1));
+  }
+  void updateColumnVariancesOfEach() {
+    b.parallel(columnWork(), rows, b.index(matrices), [&](Value matrix) {
+      sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
+        updateColumns(matrix, Columns{column, lanes});
+        return Value();
       });
-      auto count = cast<MemRefType>(parameter.getType()).getDimSize(0);
-      Value number =
-          arith::ConstantOp::create(b, DenseElementsAttr::get(wide, static_cast<double>(count)));
-      for (auto [i, sum] : llvm::enumerate(sums)) {
-        Values place = {b.index(0), block.column(i)};
-        Value squares = arith::TruncFOp::create(b, b.vectorType(), b.divf(sum, number));
-        Value before = b.loadVector(moments[1], place, block.lanes(i));
-        b.storeVector(blend(before, squares), moments[1], place, block.lanes(i));
-      }
+      Value zero = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
+      Value sum =
+          b.loop(firstRow(matrix), endOfRows(matrix), 1, zero, [&](Value row, ValueRange before) {
+            Value v = b.load(moments[0], {row, b.index(0)});
+            v = arith::ExtFOp::create(b, b.getF64Type(), v);
+            return Values{b.addf(before[0], v)};
+          })[0];
+      Value count = arith::ConstantOp::create(b, b.getF64FloatAttr(rowsOfMatrix));
+      storeMean(matrix, b.divf(sum, count));
     });
   }
 
-  /// What the moments of the columns are multiplied by; nothing of a vector.
-  Value rowFactor(Value row) {
-    if (!isFactored())
+  Value firstRow(Value matrix) { return b.mul(matrix, rowsOfMatrix); }
+  Value endOfRows(Value matrix) { return b.add(firstRow(matrix), rowsOfMatrix); }
+  Value matrixOf(Value row) {
+    return matrices == 1 ? b.index(0) : b.div(row, b.index(rowsOfMatrix));
+  }
+
+  void updateColumns(Value matrix, ArrayRef<Columns> columns) {
+    auto wide = VectorType::get({b.lanes()}, b.getF64Type());
+    Values zeros(columns.size(), arith::ConstantOp::create(b, b.getZeroAttr(wide)));
+    Values sums =
+        b.loop(firstRow(matrix), endOfRows(matrix), 1, zeros, [&](Value row, ValueRange before) {
+          Values next;
+          for (auto [of, sum] : llvm::zip_equal(columns, before)) {
+            Value g = scaledGradient(row, of.first, of.second);
+            Value square = arith::ExtFOp::create(b, wide, b.mulf(g, g));
+            next.push_back(b.addf(sum, square));
+          }
+          return next;
+        });
+    Value count = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(wide, static_cast<double>(rowsOfMatrix)));
+    for (auto [of, sum] : llvm::zip_equal(columns, sums)) {
+      Values place = {matrix, of.first};
+      Value squares = arith::TruncFOp::create(b, b.vectorType(), b.divf(sum, count));
+      Value before = b.loadVector(moments[1], place, of.second);
+      b.storeVector(blend(before, squares), moments[1], place, of.second);
+    }
+  }
+
+  /// Of the variances of a matrix' rows, at least eps1.
+  Value means() { return op.getOuts()[3]; }
+  void storeMean(Value matrix, Value mean) {
+    b.store(emitMax(b, narrow(op.getEps1()), narrow(mean)), means(), matrix);
+  }
+
+  /// What the moments of the columns of a row's matrix are multiplied by; nothing of a vector.
+  struct Row {
+    Value matrix, factor;
+  };
+  Row rowOf(Value row) {
+    if (!isFactored)
       return {};
-    return b.broadcast(b.divf(b.load(moments[0], {row, b.index(0)}), meanOfRows));
+    Value matrix = matrixOf(row);
+    Value factor = b.divf(b.load(moments[0], {row, b.index(0)}), b.load(means(), matrix));
+    return {matrix, b.broadcast(factor)};
   }
 
   /// At least eps1 squared.
-  Value variance(Value factor, Value column, int64_t lanes) {
-    Value v = isFactored() ? b.mulf(factor, b.loadVector(moments[1], {b.index(0), column}, lanes))
-                           : b.loadVector(moments[0], column, lanes);
+  Value variance(const Row &of, Value column, int64_t lanes) {
+    Value v = isFactored ? b.mulf(of.factor, b.loadVector(moments[1], {of.matrix, column}, lanes))
+                         : b.loadVector(moments[0], column, lanes);
     return emitMax(b, b.broadcast(least), v);
   }
 
   Emit &b;
   kernel::AdafactorUpdateOp op;
   Value gradient, parameter;
+  bool isFactored; // of matrices, one below the other, or a vector
   ValueRange moments;
   Value sums;
   int64_t width;
-  Value rows, meanOfRows, least;
+  Value rows, least;
+  int64_t matrices, rowsOfMatrix;
 };
 
 } // namespace
