@@ -53,8 +53,8 @@ static SmallVector<Line> linesOf(ImplicitLocOpBuilder &b, int64_t parts, int64_t
 void transformer::emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
                                  MatrixPlace ofX, Value panel, MatrixPlace ofPanel) {
   ArrayRef<parts::Product> products = parts::products(parts);
-  SmallVector<Line> next; // of one part there are as many lines as their loads take time for
-  if (parts != parts::kRounded)
+  SmallVector<Line> next; // of one part or one half there are about as many lines as loads
+  if (parts != parts::kRounded && halves == 2)
     next = linesOf(b, parts, halves, x, ofX, panel, ofPanel);
   int64_t lines = next.size(), all = products.size() * halves * kColumnHalves, done = 0;
   parts::Product before = {-1, -1};

@@ -24,9 +24,9 @@ inline void forSums(llvm::function_ref<void(int64_t sum, int64_t i, int64_t j)> 
 }
 
 /// Adds to the sums of `halves` of the rows, in registers, what a register's words of x and of the
-/// panel multiply to. A part is loaded where the product before had another. Beside each product
-/// some lines of the next step come from the second-level cache: a load that waits for its own
-/// holds up the products behind it.
+/// panel multiply to. A part is loaded where the product before had another. Beside each product of
+/// parts some lines of the next step come from the second-level cache: a load that waits for its
+/// own holds up the products behind it.
 void emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
                     MatrixPlace ofX, Value panel, MatrixPlace ofPanel);
 
