@@ -156,10 +156,11 @@ private:
     int64_t size = std::clamp(most, least, stepsOfBlock());
     sumsBetweenBlocks = b.stackBuffer({numPanels(), height, width});
     Value own = b.stackBuffer({1, size / least, parts, height, least}, element);
+    Value squares = matrixSquares(b, parts);
     inTask([&] {
       forStrips(strips, [&](Value strip, int64_t there) {
         forBlocks(size, [&](Value begin, Value end) {
-          packMatrixStrip(b, {x, strip, there, begin, end, own, b.index(0)});
+          packMatrixStrip(b, {x, strip, there, begin, end, own, b.index(0), squares});
           emitMatrixTiles(begin, end, own, b.index(numPanels()), [&](Value panel) {
             return std::pair(Tile{strip, panel}, b.index(there));
           });
@@ -196,8 +197,8 @@ private:
   void packStrips(Value first, int64_t count) {
     Range range = {first, b.add(first, count)};
     if (isMatrices)
-      return forStrips(range, [&](Value strip, int64_t there) {
-        packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip});
+      return forStrips(range, [&, squares = matrixSquares(b, parts)](Value strip, int64_t there) {
+        packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip, squares});
       });
     constexpr int64_t blockTokens = 16;
     VectorType type = VectorType::get({height}, b.getF32Type());

@@ -13,43 +13,61 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+Value transformer::matrixSquares(Emit &b, int64_t parts) {
+  int64_t size = b.target.matrixRows();
+  return b.stackBuffer({parts, size, size}, b.getI32Type());
+}
+
 void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
   int64_t size = b.target.matrixRows(), height = 2 * size;
   int64_t parts = cast<MemRefType>(strip.into.getType()).getDimSize(2);
-  Value tokens = b.dim(strip.x, 0), first = b.mul(strip.begin, 2), last = b.mul(strip.end, 2);
-  Value whole = b.min(b.mul(b.div(tokens, 2 * size), 2 * size), last);
-  /// A square of words, of tokens from `token` on.
-  auto pack = [&](Value token, int64_t column, bool isWhole) {
-    int64_t count = std::min(size, strip.there - column);
+  Value tokens = b.dim(strip.x, 0), zero = b.index(0);
+  Value first = b.mul(strip.begin, 2), last = b.min(tokens, b.mul(strip.end, 2));
+  VectorType words = b.vectorType().clone(b.getI32Type());
+  /// Words of the tokens from `token` on and of `count` columns, which may end within them.
+  auto split = [&](Value token, Value column, int64_t count, bool isWhole) {
+    Value columns = b.add(b.mul(strip.strip, height), column);
     auto read = [&](int64_t i) {
-      Value at = b.add(token, i), columns = b.add(b.mul(strip.strip, height), column);
+      Value at = b.add(token, i);
       if (isWhole)
         return b.loadVector(strip.x, {at, columns}, count);
       Value row = b.loadVector(strip.x, {b.min(at, b.sub(tokens, b.index(1))), columns}, count);
       return b.select(b.lt(at, tokens), row, b.splat(0));
     };
-    SmallVector<Values> squares(parts);
-    for (int64_t i = 0; i < 2 * size; i += 2) {
-      Value earlier = read(i);
-      for (auto [square, words] :
-           llvm::zip_equal(squares, emitPairs(b, earlier, read(i + 1), parts)))
-        square.push_back(words);
+    for (int64_t i = 0; i < size; ++i) {
+      Value earlier = read(2 * i);
+      for (auto [part, pairs] : llvm::enumerate(emitPairs(b, earlier, read(2 * i + 1), parts)))
+        vector::StoreOp::create(b, pairs, strip.squares,
+                                ValueRange{b.index(part), b.index(i), zero});
     }
-    Value ofTokens = b.div(b.sub(token, first), 2 * size), zero = b.index(0);
-    for (auto [part, square] : llvm::enumerate(squares)) {
+  };
+  auto pack = [&](Value token, Value column, int64_t count) {
+    auto splitTokens = [&](bool isWhole) {
+      return [&, isWhole] {
+        split(token, column, count, isWhole);
+        return Values();
+      };
+    };
+    b.ifElse(b.le(b.add(token, 2 * size), tokens), {}, splitTokens(/*isWhole=*/true),
+             splitTokens(/*isWhole=*/false));
+    Value ofTokens = b.div(b.sub(token, first), 2 * size);
+    b.forEach(zero, b.index(parts), 1, [&](Value part) {
+      Values square;
+      for (int64_t i = 0; i < size; ++i)
+        square.push_back(
+            vector::LoadOp::create(b, words, strip.squares, ValueRange{part, b.index(i), zero}));
       b.transposeSquare(square);
       for (auto [i, row] : llvm::enumerate(square))
-        vector::StoreOp::create(
-            b, row, strip.into,
-            ValueRange{strip.place, ofTokens, b.index(part), b.index(column + i), zero});
-    }
+        vector::StoreOp::create(b, row, strip.into,
+                                ValueRange{strip.place, ofTokens, part, b.add(column, i), zero});
+    });
   };
-  auto packAll = [&](Value token, bool isWhole) {
-    for (int64_t column = 0; column < strip.there; column += size)
-      pack(token, column, isWhole);
-  };
-  b.forEach(first, whole, 2 * size, [&](Value token) { packAll(token, /*isWhole=*/true); });
-  b.ifThen(b.lt(whole, b.min(tokens, last)), [&] { packAll(whole, /*isWhole=*/false); });
+  int64_t whole = strip.there / size * size;
+  b.forEach(first, last, 2 * size, [&](Value token) {
+    b.forEach(zero, b.index(whole), size, [&](Value column) { pack(token, column, size); });
+    if (whole < strip.there)
+      pack(token, b.index(whole), strip.there - whole);
+  });
 }
 
 Values transformer::addMatrixProducts(Emit &b, const MatrixTile &tile, ValueRange carried,

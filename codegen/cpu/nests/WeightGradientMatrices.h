@@ -15,7 +15,10 @@ struct MatrixStrip {
   int64_t there;
   Value begin, end;
   Value into, place;
+  Value squares; // scratch, as of matrixSquares: what is transposed is in order first
 };
+/// `[parts, n, n]` words on the task's stack.
+Value matrixSquares(Emit &b, int64_t parts);
 void packMatrixStrip(Emit &b, const MatrixStrip &strip);
 
 /// Of `transformer_cpu.weight_gradient` with matrices: a tile of c, and the words that it sums.
