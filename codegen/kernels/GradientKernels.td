@@ -196,8 +196,8 @@ def Kernel_AttentionGradientOp : Kernel_Op<"attention_gradient", [AttrSizedOpera
 def Kernel_AdafactorUpdateOp : Kernel_Op<"adafactor_update"> {
   let summary = "one step of Adafactor";
   let description = [{
-    ins: gradient, static, `[W]` or `[N, W]`, of G matrices of as many rows, and numbers: `scale`, what it is multiplied
-    by, `keep` and `share`, those of old and new squares in the moments, `shrink`, what
+    ins: gradient, static, `[W]`, or of G matrices, one below the other, `[N, W]`, and numbers:
+    `scale`, what it is multiplied by, `keep` and `share`, those of old and new squares in the moments, `shrink`, what
     the parameter is multiplied by, `rate`, the step's size over the parameter's root
     mean square, eps1, eps2 and clip_threshold. outs: the parameter and its moments, `[W]`, or
     `[N, 1]` and `[G, W]`, which are read as well, and scratch: of matrices `[G]`, the mean of

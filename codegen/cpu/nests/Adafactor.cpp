@@ -21,8 +21,9 @@ class AdafactorUpdate {
 public:
   AdafactorUpdate(Emit &b, kernel::AdafactorUpdateOp op)
       : b(b), op(op), gradient(op.getGradient()), parameter(op.getOuts()[0]),
-        isFactored(op.getOuts().size() == 5), moments(op.getOuts().slice(1, isFactored ? 2 : 1)),
-        sums(op.getOuts().back()), width(rowWidth(parameter)), rows(b.dim(sums, 0)),
+        isFactored(cast<MemRefType>(gradient.getType()).getRank() == 2),
+        moments(op.getOuts().slice(1, isFactored ? 2 : 1)), sums(op.getOuts().back()),
+        width(rowWidth(parameter)), rows(b.dim(sums, 0)),
         matrices(isFactored ? cast<MemRefType>(moments[1].getType()).getDimSize(0) : 1),
         rowsOfMatrix(cast<MemRefType>(sums.getType()).getDimSize(0) / matrices) {}
 
@@ -146,7 +147,7 @@ private:
         columns.push_back({block.column(i), block.lanes(i)});
       updateColumns(b.index(0), columns);
     });
-    storeMean(b.index(0), mean(moments[0], 1));
+    storeMean(b.index(0));
   }
   void updateColumnVariancesOfEach() {
     b.parallel(columnWork(), rows, b.index(matrices), [&](Value matrix) {
@@ -154,15 +155,7 @@ private:
         updateColumns(matrix, Columns{column, lanes});
         return Value();
       });
-      Value zero = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
-      Value sum =
-          b.loop(firstRow(matrix), endOfRows(matrix), 1, zero, [&](Value row, ValueRange before) {
-            Value v = b.load(moments[0], {row, b.index(0)});
-            v = arith::ExtFOp::create(b, b.getF64Type(), v);
-            return Values{b.addf(before[0], v)};
-          })[0];
-      Value count = arith::ConstantOp::create(b, b.getF64FloatAttr(rowsOfMatrix));
-      storeMean(matrix, b.divf(sum, count));
+      storeMean(matrix);
     });
   }
 
@@ -197,8 +190,10 @@ private:
 
   /// Of the variances of a matrix' rows, at least eps1.
   Value means() { return op.getOuts()[3]; }
-  void storeMean(Value matrix, Value mean) {
-    b.store(emitMax(b, narrow(op.getEps1()), narrow(mean)), means(), matrix);
+  void storeMean(Value matrix) {
+    Value sum = sumElements(b, moments[0], firstRow(matrix), endOfRows(matrix));
+    Value count = arith::ConstantOp::create(b, b.getF64FloatAttr(rowsOfMatrix));
+    b.store(emitMax(b, narrow(op.getEps1()), narrow(b.divf(sum, count))), means(), matrix);
   }
 
   /// What the moments of the columns of a row's matrix are multiplied by; nothing of a vector.

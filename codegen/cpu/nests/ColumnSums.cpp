@@ -34,8 +34,12 @@ void transformer::forEachColumns(Emit &b, const Work &work, Value amount, int64_
 }
 
 Value transformer::sumElements(Emit &b, Value buffer) {
+  return sumElements(b, buffer, b.index(0), b.dim(buffer, 0));
+}
+
+Value transformer::sumElements(Emit &b, Value buffer, Value from, Value to) {
   Value none = arith::ConstantOp::create(b, b.getF64FloatAttr(0)), zero = b.index(0);
-  return b.loop(zero, b.dim(buffer, 0), 1, none, [&](Value i, ValueRange before) {
+  return b.loop(from, to, 1, none, [&](Value i, ValueRange before) {
     Values at = {i};
     at.resize(cast<MemRefType>(buffer.getType()).getRank(), zero);
     Value element = arith::ExtFOp::create(b, b.getF64Type(), b.load(buffer, at));

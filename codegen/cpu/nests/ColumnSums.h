@@ -24,8 +24,9 @@ void forEachColumns(Emit &b, const Work &work, Value amount, int64_t width,
                     function_ref<void(const ColumnBlock &block)> emit);
 
 /// The sum of the elements of a vector of f32, or of a matrix' first column, in their order, in
-/// f64.
+/// f64; of some of them, those from `from` to `to` - 1.
 Value sumElements(Emit &b, Value buffer);
+Value sumElements(Emit &b, Value buffer, Value from, Value to);
 
 } // namespace mlir::transformer
 

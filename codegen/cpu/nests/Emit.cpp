@@ -69,11 +69,12 @@ void Emit::storeVector(Value x, Value buffer, ValueRange at, int64_t count) {
     vector::MaskedStoreOp::create(*this, buffer, at, lanesBelow(count), x);
 }
 
-void Emit::prefetchRow(Value buffer, Value row, Value column, int64_t count) {
-  constexpr int64_t lineElements = 64 / sizeof(float), secondLevel = 2;
+void Emit::prefetchRow(Value buffer, Value row, Value column, int64_t count, int64_t level) {
+  constexpr int64_t lineElements = 64 / sizeof(float);
+  unsigned locality = 4 - level;
   for (int64_t i = 0; i < count; i += lineElements)
     memref::PrefetchOp::create(*this, buffer, ValueRange{row, add(column, i)}, /*isWrite=*/false,
-                               secondLevel, /*isDataCache=*/true);
+                               locality, /*isDataCache=*/true);
 }
 
 void Emit::transposeSquare(Values &x) {

@@ -93,8 +93,8 @@ public:
   /// The first `count` lanes to memory.
   void storeVector(Value x, Value buffer, ValueRange at, int64_t count);
   void storeVector(Value x, Value buffer, ValueRange at) { storeVector(x, buffer, at, lanes()); }
-  /// Fetches `count` elements of a row of `buffer` into the second-level cache.
-  void prefetchRow(Value buffer, Value row, Value column, int64_t count);
+  /// Fetches `count` elements of a row of `buffer` into the cache of `level`, 1 or 2.
+  void prefetchRow(Value buffer, Value row, Value column, int64_t count, int64_t level = 2);
   /// Lanes below `count`.
   Value lanesBelow(int64_t count);
   /// Lanes `first + i` of an ascending count that are below `limit`, an index

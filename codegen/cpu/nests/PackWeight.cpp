@@ -77,22 +77,18 @@ struct PackNest {
 /// pieces into the second, which waits for more lines at once.
 void PackNest::fetchAhead(int64_t lower, int64_t upper, Value panel, Value first,
                           int64_t count) const {
-  constexpr unsigned firstLevel = 3, secondLevel = 2;
   if (!ahead)
     return;
-  int64_t ofLine = b().target.getLineBytes() / sizeof(float);
   // The hardware fetches rows, too, but not pieces of them: those come from memory all the way.
-  int64_t bytes = b().target.getPrefetchBytes() / sizeof(float);
-  int64_t distance = isInOut() ? bytes / count : bytes / 4 / weight.columns;
+  int64_t weights = b().target.getPrefetchBytes() / sizeof(float);
+  int64_t distance = isInOut() ? weights / count : weights / 4 / weight.columns;
   Value columns = b().mul(panel, weight.columns);
   for (int64_t i = lower; i < upper; ++i)
-    for (int64_t j = 0; j < count; j += ofLine) {
-      Values at = {b().add(columns, i), b().add(first, distance + j)};
-      if (isInOut())
-        at = {b().add(first, distance + i), b().add(columns, j)};
-      memref::PrefetchOp::create(b(), weight.weight, at, /*isWrite=*/false,
-                                 isInOut() ? secondLevel : firstLevel, /*isDataCache=*/true);
-    }
+    if (isInOut())
+      b().prefetchRow(weight.weight, b().add(first, distance + i), columns, count, /*level=*/2);
+    else
+      b().prefetchRow(weight.weight, b().add(columns, i), b().add(first, distance), count,
+                      /*level=*/1);
 }
 
 /// Where sums of the squares of panels begin, one vector of columns after the other.

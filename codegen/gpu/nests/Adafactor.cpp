@@ -17,8 +17,8 @@ class AdafactorUpdate {
 public:
   AdafactorUpdate(Loops &b, kernel::AdafactorUpdateOp op)
       : b(b), op(op), gradient(op.getGradient()), parameter(op.getOuts()[0]),
-        isFactored(op.getOuts().size() == 5), moments(op.getOuts().slice(1, isFactored ? 2 : 1)),
-        width(rowWidth(parameter)),
+        isFactored(cast<MemRefType>(gradient.getType()).getRank() == 2),
+        moments(op.getOuts().slice(1, isFactored ? 2 : 1)), width(rowWidth(parameter)),
         rows(cast<MemRefType>(op.getOuts().back().getType()).getDimSize(0)),
         matrices(isFactored ? cast<MemRefType>(moments[1].getType()).getDimSize(0) : 1) {}
 
