@@ -1,5 +1,6 @@
 //===- ParameterAnalysis.cpp - what depends on parameters only ------------===//
 #include "passes/ParameterAnalysis.h"
+#include "dialect/StaysInCalls.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -57,7 +58,7 @@ bool ParameterAnalysis::isDerived(Operation *op) {
       return isSource(parameter);
     if (isa<SinusoidalTableOp>(op) || isConstantWeight(op))
       return true;
-    if (op->getNumResults() == 0 || !isMemoryEffectFree(op))
+    if (op->getNumResults() == 0 || !isMemoryEffectFree(op) || op->hasTrait<StaysInCalls>())
       return false;
     bool reachesParameter = false;
     for (Value input : inputsOf(op)) {

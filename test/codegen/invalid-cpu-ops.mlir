@@ -245,3 +245,35 @@ func.func @f(%w: memref<16x40xf32>, %s: memref<1x1x16xf32>, %y: memref<1x40x16xi
   transformer_cpu.pack_weight out_in at %i ins(%w) scales(%s) outs(%y) : (memref<16x40xf32>, memref<1x1x16xf32>, index, memref<1x40x16xi8>) -> ()
   return
 }
+
+// -----
+
+func.func @parts_of_other_columns(%w: memref<2x33x32xf32>, %y: memref<2x3x32x16xi32>) {
+  // expected-error @below {{expected parts of 2x3x?x32xi32, found 'memref<2x3x32x16xi32>'}}
+  transformer_cpu.split_panels ins(%w) outs(%y) : (memref<2x33x32xf32>, memref<2x3x32x16xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @parts_of_fewer_inputs(%w: memref<2x33x32xf32>, %y: memref<2x3x16x32xi32>) {
+  // expected-error @below {{expected parts of words for 33 inputs, found 'memref<2x3x16x32xi32>'}}
+  transformer_cpu.split_panels ins(%w) outs(%y) : (memref<2x33x32xf32>, memref<2x3x16x32xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @words_of_all_panels(%w: memref<2x33x32xf32>, %y: memref<2x3x16x32xi32>, %i: index) {
+  // expected-error @below {{expected a first panel with a first word}}
+  transformer_cpu.split_panels words %i ins(%w) outs(%y) : (memref<2x33x32xf32>, index, memref<2x3x16x32xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @panels_of_any_size(%w: memref<?x33x32xf32>, %y: memref<2x3x32x32xi32>) {
+  // expected-error @below {{expected panels of static sizes, found 'memref<?x33x32xf32>'}}
+  transformer_cpu.split_panels ins(%w) outs(%y) : (memref<?x33x32xf32>, memref<2x3x32x32xi32>) -> ()
+  return
+}

@@ -43,11 +43,13 @@ func.func @gradient_of_rows(%w: tensor<13097x48xf32>, %x: tensor<?x13097xf32>) -
 
 // -----
 
-// A parameter's panels are made when it is loaded, and read in blocks.
-// Calls of few rows wait for memory: they are float32, not parts of bfloat16.
+// A parameter's panels are made when it is loaded, and read in blocks. For matrix registers they
+// are in parts, of which there are eight at most.
 // MATRICES-LABEL: @prepared(
-// MATRICES-NOT: f32-matrix
-// MATRICES: transformer_cpu.linear<contraction, "f32">
+// MATRICES-NOT: scf.for
+// MATRICES-COUNT-8: transformer_cpu.linear<contraction, "f32-matrix">
+// MATRICES-NOT: transformer_cpu.linear<contraction
+// MATRICES: return
 // CHECK-LABEL: @prepared(
 // CHECK-NOT: scf.for
 // CHECK: return

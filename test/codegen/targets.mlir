@@ -57,7 +57,8 @@
 
 // Matrix registers, which a system may refuse, are asked for where products use them.
 // DEFINE: %{narrow} = --weights-dtype bf16 --activations-dtype bf16
-// RUN: transformer-compile %s --arch sapphirerapids --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=NO-MATRICES
+// RUN: transformer-compile %s --arch sapphirerapids --weights-dtype int8 --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=NO-MATRICES
+// RUN: transformer-compile %s --arch sapphirerapids --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=MATRICES
 // RUN: transformer-compile %s --arch sapphirerapids %{narrow} --emit llvm -o - | sed 's/\\22/"/g' | FileCheck %s --check-prefix=MATRICES
 // RUN: transformer-compile %s --arch sapphirerapids %{narrow} --emit asm -o - | FileCheck %s --check-prefix=AMX
 // NO-MATRICES: "target":{"arch":"sapphirerapids"

@@ -4,6 +4,7 @@
 
 #include "codegen/kernels/KernelDialect.h"
 #include "dialect/QuantizeOps.h"
+#include "dialect/StaysInCalls.h"
 
 #include "codegen/cpu/dialect/CpuDialect.h.inc"
 #include "codegen/cpu/dialect/CpuEnums.h.inc"

@@ -136,6 +136,27 @@ LogicalResult PackWeightOp::verify() {
                        getFirst() ? std::nullopt : std::optional(count), columns);
 }
 
+LogicalResult SplitPanelsOp::verify() {
+  if (failed(verifyKernel(*this, 1)) ||
+      failed(verifyBuffer(*this, "panels", getPanels(), f32(*this), {kAny, kAny, kAny})))
+    return failure();
+  auto panels = cast<ShapedType>(getPanels().getType()),
+       parts = cast<ShapedType>(getOuts()[0].getType());
+  for (ShapedType type : {panels, parts})
+    if (!type.hasStaticShape())
+      return emitOpError() << "expected panels of static sizes, found " << type;
+  int64_t count = getFirst() ? kAny : panels.getDimSize(0), columns = panels.getDimSize(2);
+  if (failed(verifyBuffer(*this, "parts", getOuts()[0], i32(*this),
+                          {count, parts::kFloat32, kAny, columns})))
+    return failure();
+  if (getWord() && !getFirst())
+    return emitOpError("expected a first panel with a first word");
+  if (!getWord() && 2 * parts.getDimSize(2) < panels.getDimSize(1))
+    return emitOpError() << "expected parts of words for " << panels.getDimSize(1)
+                         << " inputs, found " << parts;
+  return success();
+}
+
 LogicalResult WeightGradientOp::verify() {
   if (failed(verifyKernel(*this, 3 + getWinograd() + 2 * getSquares())))
     return failure();

@@ -55,6 +55,8 @@ int64_t LinearOperands::outputs() const {
 static bool isOfCalls(Value weight) {
   if (auto merged = weight.getDefiningOp<tensor::ConcatOp>())
     return llvm::any_of(merged.getInputs(), [](Value input) { return isOfCalls(input); });
+  if (auto part = weight.getDefiningOp<tensor::ExtractSliceOp>())
+    return isOfCalls(part.getSource());
   auto argument = dyn_cast<BlockArgument>(weight);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
   if (!function)
@@ -70,6 +72,32 @@ static bool isOfCalls(Value weight) {
 }
 
 bool LinearOperands::isOfCalls() const { return ::isOfCalls(weight); }
+
+static bool keepsState(func::FuncOp function) {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (function.getArgAttr(i, attr::state))
+      return true;
+  return false;
+}
+
+/// A program without a cache has nothing else. One with a cache has layers of its encoder: what it
+/// keeps something behind calls them, they keep nothing.
+bool LinearOperands::isOfSequences() const {
+  Value rows = x;
+  if (cast<RankedTensorType>(rows.getType()).hasStaticShape()) // of a parameter, too
+    return false;
+  auto function = rows.getParentRegion()->getParentOfType<func::FuncOp>();
+  if (keepsState(function))
+    return false;
+  auto module = function->getParentOfType<ModuleOp>();
+  if (llvm::none_of(module.getOps<func::FuncOp>(), keepsState))
+    return true;
+  auto uses = SymbolTable::getSymbolUses(function, module);
+  return llvm::any_of(*uses, [](SymbolTable::SymbolUse use) {
+    auto call = dyn_cast<func::CallOp>(use.getUser());
+    return call && keepsState(call->getParentOfType<func::FuncOp>());
+  });
+}
 
 Value mlir::transformer::emitPackedWeight(ImplicitLocOpBuilder &b, const LinearOperands &operands,
                                           Value scales, ArrayRef<int64_t> shape, Type element) {

@@ -32,6 +32,8 @@ struct LinearOperands {
   /// Whether each call of the program gets the weight, an input or state: it is no parameter, whose
   /// panels are made when it is loaded.
   bool isOfCalls() const;
+  /// Whether rows are tokens of whole sequences alone: no call passes just the next ones.
+  bool isOfSequences() const;
 };
 
 /// What a contraction multiplies: x in steps, `[T, S]` or `[T, S, places]`, and

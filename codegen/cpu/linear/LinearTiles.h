@@ -33,12 +33,12 @@ inline scf::ForOp throughK(scf::ForOp loop) {
   return parent && isPart(parent, LinearPart::Blocks) ? parent : loop;
 }
 
-/// Whether a part of the panels can be made by itself.
-bool canPackInTasks(cpu::PackWeightOp pack);
+/// Whether `op` makes panels, and a part of them can be made by itself.
+bool canPackInTasks(Operation *op);
 /// Lets each task of `tasks`, which have `panels` panels, or fewer at the end, make its own;
-/// `ahead`: as of `pack_weight`.
-void moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, scf::ForallOp tasks,
-                   int64_t panels, bool ahead);
+/// `ahead`: as of these ops.
+void moveIntoTasks(RewriterBase &rewriter, Operation *pack, scf::ForallOp tasks, int64_t panels,
+                   bool ahead);
 
 /// What canonicalises loops, slices, arithmetic and vectors, no other dialect. A pass makes it
 /// once: that takes as long as applying it to a function.

@@ -29,7 +29,7 @@ public:
   }
   bool readsRoundedRows() const override { return isRounded(); }
   bool fits(cpu::TargetAttr target, const LinearOperands &operands) const override {
-    return target.matrixRows() && (isRounded() || operands.isOfCalls());
+    return target.matrixRows() && (isRounded() || operands.isOfCalls() || operands.isOfSequences());
   }
   bool usesMatrixRegisters() const override { return true; }
 
@@ -75,7 +75,15 @@ public:
     x = linalg::UnPackOp::create(b, registers, x, /*innerDimsPos=*/ArrayRef<int64_t>{1, 2}, tiles,
                                  /*outerDimsPerm=*/ArrayRef<int64_t>{1, 2, 0})
             .getResult();
-    return {x, emitPackedWeight(b, operands, {}, {panels, parts, size * matrices, columns}, word)};
+    SmallVector<int64_t> shape = {panels, parts, size * matrices, columns};
+    if (isRounded() || operands.isOfCalls())
+      return {x, emitPackedWeight(b, operands, {}, shape, word)};
+    Value whole =
+        emitPackedWeight(b, operands, {}, {panels, operands.inputs(), columns}, b.getF32Type());
+    Value split = tensor::EmptyOp::create(b, shape, word);
+    return {x, cpu::SplitPanelsOp::create(b, TypeRange{split.getType()}, whole, Value(), Value(),
+                                          ValueRange{split}, /*ahead=*/false)
+                   .getResult(0)};
   }
 
 private:

@@ -5,6 +5,7 @@
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/cpu/linear/MatrixStep.h"
 #include "codegen/cpu/linear/Parts.h"
+#include "codegen/cpu/linear/PrefetchWeights.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -64,9 +65,10 @@ namespace {
 /// One op's loop.
 class MatrixLoop {
 public:
-  MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op, LaterEpilogue *before)
-      : b(op.getLoc(), builder), x(op.getX()), first(op.getFirst()), rows(op.getRows()),
-        panel(op.getPanel()), before(before),
+  MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op, cpu::SplitPanelsOp split,
+             LaterEpilogue *before)
+      : split(split), b(op.getLoc(), builder), x(op.getX()), first(op.getFirst()),
+        rows(op.getRows()), panel(op.getPanel()), before(before),
         parts(cast<MemRefType>(panel.getType()).getDimSize(1)),
         steps(cast<MemRefType>(panel.getType()).getDimSize(2)),
         size(cast<MemRefType>(panel.getType()).getDimSize(3) / 2) {
@@ -78,6 +80,8 @@ public:
     forSums([&](int64_t sum, int64_t, int64_t) { cpu::ZeroMatrixOp::create(b, sum); });
     if (before)
       before->findTile(b);
+    if (split)
+      findSource(), splitStep(constant(0), isFirst);
     Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows, constant(size));
     auto loop = scf::ForOp::create(b, constant(0), constant(steps), constant(size));
     const LinearFormat &format =
@@ -87,6 +91,11 @@ public:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getInductionVar();
+      if (split) {
+        Value next = arith::AddIOp::create(b, step, constant(size));
+        Value isThere = compare(arith::CmpIPredicate::ult, next, steps);
+        splitStep(next, arith::AndIOp::create(b, isFirst, isThere));
+      }
       if (before)
         before->emitRows(b, step, size, steps);
       auto halves = [&](int64_t count) { // of the rows, or one less where there are no more
@@ -107,6 +116,38 @@ public:
 private:
   Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
 
+  Value compare(arith::CmpIPredicate predicate, Value left, int64_t right) {
+    return arith::CmpIOp::create(b, predicate, left, constant(right));
+  }
+
+  /// Which panel that is, and whether this tile makes it: the first one does. If that is all that
+  /// reads it, two steps in turn have the same place, which the first-level cache holds.
+  void findSource() {
+    source = split.getFirst();
+    for (Value part = panel; auto view = part.getDefiningOp<memref::SubViewOp>();
+         part = view.getSource())
+      source = arith::AddIOp::create(b, source, index(b, view.getMixedOffsets()[0]));
+    auto task = split->getParentOfType<scf::ForallOp>();
+    Value ofTask = task.getRank() == 2 ? task.getInductionVar(0) : constant(0);
+    isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, ofTask);
+    Value isAll = compare(arith::CmpIPredicate::ule, memref::DimOp::create(b, x, 0), 2);
+    places = arith::SelectOp::create(b, isAll, constant(size), constant(-1));
+  }
+  Value placeOf(Value step) { return split ? arith::AndIOp::create(b, step, places) : step; }
+
+  void splitStep(Value step, Value condition) {
+    auto own = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(own.thenBlock());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets(4, zero), strides(4, one),
+        sizes = {one, b.getIndexAttr(parts), b.getIndexAttr(size), b.getIndexAttr(2 * size)};
+    offsets[2] = placeOf(step);
+    Value into = memref::SubViewOp::create(b, panel, offsets, sizes, strides);
+    cpu::SplitPanelsOp::create(b, TypeRange(), split.getPanels(), source, step, ValueRange{into},
+                               split.getAhead());
+  }
+
   /// Behind the last step comes the first one of the rows behind these.
   void emitStep(int64_t halves, Value step) {
     using Place = SmallVector<Value>;
@@ -126,10 +167,12 @@ private:
         },
         panel,
         [&](int64_t part, int64_t j, bool isNext) {
-          return Place{zero, constant(part), isNext ? next : step, constant(j * size)};
+          return Place{zero, constant(part), placeOf(isNext ? next : step), constant(j * size)};
         });
   }
 
+  cpu::SplitPanelsOp split; // what makes the panel; null: it is made already
+  Value source, isFirst, places;
   ImplicitLocOpBuilder b;
   Value x, first, rows, panel, sums;
   LaterEpilogue *before; // of the tile before; null: the epilogue stays where it is
@@ -155,11 +198,18 @@ void transformer::lowerMultiplyMatrices(RewriterBase &rewriter,
     rewriter.setInsertionPointAfter(op);
     cpu::ReleaseMatricesOp::create(rewriter, op->getLoc());
   }
+  llvm::SetVector<Operation *> splits;
   for (auto [op, epilogue] : llvm::zip_equal(ops, epilogues)) {
+    cpu::MultiplyMatricesOp product = op;
+    auto split = dyn_cast_or_null<cpu::SplitPanelsOp>(packOf({product, product.getPanel(), {}}));
+    if (split)
+      splits.insert(split);
     rewriter.setInsertionPoint(op);
-    MatrixLoop(rewriter, op, epilogue ? &*epilogue : nullptr).emit();
+    MatrixLoop(rewriter, op, split, epilogue ? &*epilogue : nullptr).emit();
     if (epilogue)
       epilogue->emitLast(rewriter);
     rewriter.eraseOp(op);
   }
+  for (Operation *split : splits)
+    rewriter.eraseOp(split);
 }

@@ -12,14 +12,30 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-bool transformer::canPackInTasks(cpu::PackWeightOp pack) {
+bool transformer::canPackInTasks(Operation *op) {
+  auto pack = dyn_cast_or_null<cpu::PackWeightOp>(op);
   // Scales of integers are in panels, too.
-  return !pack.getScales() || getElementTypeOrSelf(pack.getOuts()[0]).isF32();
+  return pack ? !pack.getScales() || getElementTypeOrSelf(pack.getOuts()[0]).isF32()
+              : isa_and_nonnull<cpu::SplitPanelsOp>(op);
 }
 
-void transformer::moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, scf::ForallOp tasks,
+/// `op` for the panels from `first` on.
+static Value packFrom(ImplicitLocOpBuilder &b, Operation *op, Value first, Value empty,
+                      bool ahead) {
+  Type type = empty.getType();
+  if (auto split = dyn_cast<cpu::SplitPanelsOp>(op))
+    return cpu::SplitPanelsOp::create(b, TypeRange{type}, split.getPanels(), first, Value(),
+                                      ValueRange{empty}, ahead)
+        .getResult(0);
+  auto pack = cast<cpu::PackWeightOp>(op);
+  return cpu::PackWeightOp::create(b, TypeRange{type}, pack.getWeights(), pack.getScales(), first,
+                                   ValueRange{empty}, pack.getLayout(), ahead)
+      .getResult(0);
+}
+
+void transformer::moveIntoTasks(RewriterBase &rewriter, Operation *pack, scf::ForallOp tasks,
                                 int64_t panels, bool ahead) {
-  auto all = cast<RankedTensorType>(pack.getResult(0).getType());
+  auto all = cast<RankedTensorType>(pack->getResult(0).getType());
   SmallVector<int64_t> shape(all.getShape());
   shape[0] = panels;
   SmallVector<tensor::ExtractSliceOp> slices;
@@ -27,13 +43,9 @@ void transformer::moveIntoTasks(RewriterBase &rewriter, cpu::PackWeightOp pack, 
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user))
       slices.push_back(slice);
   rewriter.setInsertionPointToStart(tasks.getBody());
-  ImplicitLocOpBuilder b(pack.getLoc(), rewriter);
+  ImplicitLocOpBuilder b(pack->getLoc(), rewriter);
   Value empty = tensor::EmptyOp::create(b, shape, all.getElementType());
-  Value first = tasks.getInductionVar(0);
-  Value own =
-      cpu::PackWeightOp::create(b, TypeRange{empty.getType()}, pack.getWeights(), pack.getScales(),
-                                first, ValueRange{empty}, pack.getLayout(), ahead)
-          .getResult(0);
+  Value own = packFrom(b, pack, tasks.getInductionVars().back(), empty, ahead);
   for (tensor::ExtractSliceOp slice : slices) {
     rewriter.setInsertionPoint(slice);
     SmallVector<OpFoldResult> offsets = slice.getMixedOffsets();

@@ -273,18 +273,26 @@ void fetchForEpilogue(scf::ForOp loop) {
   }
 }
 
+/// Whether a step makes what it reads of the panel.
+bool isOfTask(const PanelRead &read) {
+  Value panels = read.panel;
+  while (auto slice = panels.getDefiningOp<memref::SubViewOp>())
+    panels = slice.getSource();
+  return panels.getDefiningOp<memref::AllocOp>();
+}
+
 void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
   PanelRead read = panelRead(loop);
   if (!read)
     return;
-  if (cpu::PackWeightOp pack = packOf(read)) {
-    if (!pack.getAhead())
+  if (Operation *op = packOf(read)) {
+    if (auto pack = dyn_cast<cpu::PackWeightOp>(op); pack && !pack.getAhead())
       fetchNextWeight(loop, read, pack, target);
     return;
   }
   if (format.usesMatrixRegisters())
-    return fetchBehind(loop, read, target);
+    return isOfTask(read) ? void() : fetchBehind(loop, read, target);
   int64_t k = linearMark(loop).getSteps() * format.products();
   int64_t bytesOfK = format.columnBytes(k) * read.columns() / k;
   if (linearMark(loop).getPanels() > 1 && bytesOfK < target.getLineBytes())

@@ -7,18 +7,19 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-cpu::PackWeightOp transformer::packOf(const PanelRead &read) {
-  cpu::PackWeightOp last; // tasks that are one share their panel
+Operation *transformer::packOf(const PanelRead &read) {
+  Operation *last = nullptr; // tasks that are one share their panel
   Value panels = read.panel;
   while (auto slice = panels.getDefiningOp<memref::SubViewOp>())
     panels = slice.getSource();
   for (Operation *user : panels.getUsers()) {
     auto pack = dyn_cast<cpu::PackWeightOp>(user);
-    if (!pack || !pack.getFirst())
+    auto split = dyn_cast<cpu::SplitPanelsOp>(user);
+    if (!(pack && pack.getFirst()) && !(split && split.getFirst()))
       continue;
-    Operation *around = pack->getBlock()->findAncestorOpInBlock(*read.op);
-    if (around && pack->isBeforeInBlock(around) && (!last || last->isBeforeInBlock(pack)))
-      last = pack;
+    Operation *around = user->getBlock()->findAncestorOpInBlock(*read.op);
+    if (around && user->isBeforeInBlock(around) && (!last || last->isBeforeInBlock(user)))
+      last = user;
   }
   return last;
 }

@@ -25,7 +25,7 @@ private:
 };
 
 /// What makes the panel that is read, if that is in its task; null if not.
-cpu::PackWeightOp packOf(const PanelRead &read);
+Operation *packOf(const PanelRead &read);
 
 /// Tiles share what the next task, which the same thread mostly takes, will pack: in each turn of
 /// `loop`, which goes through k, some lines of the weight. Fetched all at once most were dropped.

@@ -2,7 +2,8 @@
 //
 // The gradient of a head's rows sums as many products as there are words. Panels of so many weights
 // stay in no cache, so they would be packed before, through memory. In parts, tasks pack them
-// (PackInTasks.cpp), and what rows become for the product is no longer than a part.
+// (PackInTasks.cpp), and what rows become for the product is no longer than a part. In matrix
+// registers sums of parameters are in parts, too.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/SplitSums.h"
@@ -23,6 +24,11 @@ Value sliceOf(ImplicitLocOpBuilder &b, Value value, unsigned dim, OpFoldResult f
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
+  if (auto merged = value.getDefiningOp<tensor::ConcatOp>(); merged && merged.getDim() != dim) {
+    auto parts = llvm::map_to_vector(
+        merged.getInputs(), [&](Value input) { return sliceOf(b, input, dim, first, size); });
+    return tensor::ConcatOp::create(b, type.clone(shape), merged.getDim(), parts);
+  }
   if (Operation *rounded = value.getDefiningOp<QuantizeWeightOp>();
       rounded || (rounded = value.getDefiningOp<QuantizeRowsOp>())) {
     IRMapping map;
@@ -39,6 +45,9 @@ Value sliceOf(ImplicitLocOpBuilder &b, Value value, unsigned dim, OpFoldResult f
   return tensor::ExtractSliceOp::create(b, type.clone(shape), value, offsets, sizes, strides);
 }
 
+/// Each is a loop of its own in the program.
+constexpr int64_t kMostPartsOfParameter = 8;
+
 /// Rounds each number by itself, or not at all.
 bool isOfNumbers(const LinearOperands &operands) {
   return !operands.format || *operands.format == WeightFormat::Bf16;
@@ -52,11 +61,19 @@ SmallVector<linalg::MatmulOp> transformer::splitSum(IRRewriter &rewriter, linalg
                                                     cpu::TargetAttr target) {
   int64_t k = operands.inputs(), step = format.products() * format.sumSteps();
   int64_t bytes = format.columnBytes(step) * format.tileColumns(target); // of a step's panel
-  // Matrix registers are so fast that rows, which pass once a task, must stay in that cache too.
-  int64_t share = format.usesMatrixRegisters() ? 3 : 1;
-  int64_t most = mostPanelBytes(target) / share / bytes * step;
-  if (k <= most || most == 0 || !isOfNumbers(operands) || operands.squares ||
-      !isa<BlockArgument>(operands.weight) || !operands.isOfCalls())
+  int64_t most = mostPanelBytes(target) / bytes * step;
+  bool isOfCalls = operands.isOfCalls();
+  if (format.usesMatrixRegisters()) {
+    // They are so fast that rows, which pass once a task, must stay in that cache too.
+    int64_t withRows = most / step / 3 * step;
+    most = isOfCalls
+               ? withRows
+               : std::clamp<int64_t>(llvm::divideCeil(k, kMostPartsOfParameter), withRows, most);
+  } else if (!isOfCalls) { // tasks go through panels in blocks
+    return {product};
+  }
+  bool isSliced = isOfCalls ? isa<BlockArgument>(operands.weight) : !operands.format;
+  if (k <= most || most == 0 || !isOfNumbers(operands) || operands.squares || !isSliced)
     return {product};
   int64_t size = llvm::alignTo(llvm::divideCeil(k, llvm::divideCeil(k, most)), step);
   ImplicitLocOpBuilder b(product.getLoc(), rewriter);
@@ -92,6 +109,9 @@ SmallVector<linalg::MatmulOp> transformer::splitSum(IRRewriter &rewriter, linalg
     sum = add(sum, emitPart(b.getIndexAttr(first), size), empty());
     first += size;
   }
+  // Parts of parameters are packed when these are loaded: each is another tensor.
+  for (; !isOfCalls && first < last; first += size)
+    sum = add(sum, emitPart(b.getIndexAttr(first), size), empty());
   if (first < last) { // each sum is written where the one before the last was
     auto index = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
     auto loop =

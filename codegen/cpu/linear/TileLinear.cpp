@@ -1,6 +1,7 @@
 //===- TileLinear.cpp - linear layers to register tiles -------------------===//
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearTiles.h"
+#include "codegen/cpu/linear/TaskShape.h"
 #include "codegen/kernels/Work.h"
 #include "dialect/GradientOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -82,32 +83,27 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
   }
 
 private:
-  /// Tasks: `rowBlock` rows, whose inputs take half of the second-level cache,
-  /// by a few panels. Where weights are packed in each call a task packs its own panels, and takes
-  /// all rows through them.
+  /// Tasks, by taskShapeOf; of weights that tasks pack each its own panels.
   LogicalResult tileTasks(func::FuncOp function) {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp epilogue : epilogues(function)) {
       linalg::GenericOp contraction = contractionOf(epilogue);
-      const LinearFormat &format = formatOf(contraction);
       auto work = epilogue->getAttrOfType<DictionaryAttr>(kWorkAttr);
       rewriter.setInsertionPoint(epilogue);
       Value rows = tensor::DimOp::create(rewriter, epilogue.getLoc(), epilogue.getDpsInits()[0], 0);
-      OpFoldResult all = rewriter.getIndexAttr(0),
-                   rowsOfBlock = rowBlock(rewriter, rows, format, blockOfK(contraction));
-      cpu::PackWeightOp pack = packForTasks(contraction, epilogue);
-      OpFoldResult panels = pack ? rewriter.getIndexAttr(panelsToPack(contraction, pack))
-                                 : panelBlock(rewriter, contraction, rows);
-      auto loops = fuseTile(rewriter, epilogue, {pack ? all : rowsOfBlock, panels, all}, {},
+      OpFoldResult all = rewriter.getIndexAttr(0);
+      TaskShape shape = taskShapeOf(rewriter, contraction, epilogue, rows, target);
+      auto loops = fuseTile(rewriter, epilogue, {shape.rows, shape.panels, all}, {},
                             /*parallel=*/true);
       if (failed(loops))
         return failure();
-      if (pack) {
+      if (shape.pack) {
         Operation *task = loops->front();
-        moveIntoTasks(rewriter, pack, cast<scf::ForallOp>(task), *getConstantIntValue(panels),
+        moveIntoTasks(rewriter, shape.pack, cast<scf::ForallOp>(task), shape.mostPanels,
                       target.getPacksAhead());
         for (linalg::GenericOp inTask : epilogues(task))
-          if (failed(fuseTile(rewriter, inTask, {rowsOfBlock, all, all}, {}, /*parallel=*/false)))
+          if (failed(fuseTile(rewriter, inTask, {shape.rowsOfBlock, all, all}, {},
+                              /*parallel=*/false)))
             return failure();
       }
       if (work)
@@ -116,86 +112,12 @@ private:
     return success();
   }
 
-  /// Rows of a task: at most those whose inputs take half of the second-level
-  /// cache, and equal shares of the rows that there are.
-  OpFoldResult rowBlock(OpBuilder &builder, Value rows, const LinearFormat &format,
-                        int64_t k) const {
-    int64_t tile = format.tileRows(target);
-    int64_t most = std::max(target.getL2Bytes() / 2 / format.rowBytes(k) / tile, int64_t(2)) * tile;
-    ImplicitLocOpBuilder b(rows.getLoc(), builder);
-    auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-    auto ceilDiv = [&](Value x, Value y) -> Value { return arith::CeilDivUIOp::create(b, x, y); };
-    Value blocks = ceilDiv(rows, constant(most));
-    blocks = arith::MaxUIOp::create(b, blocks, constant(1)); // no rows, no blocks
-    Value tiles = ceilDiv(ceilDiv(rows, blocks), constant(tile));
-    tiles = arith::MaxUIOp::create(b, tiles, constant(1));
-    return arith::MulIOp::create(b, tiles, constant(tile)).getResult();
-  }
-
-  /// Panels of a task: few, so that threads end together, but enough for a task
-  /// to be long beside what handing it out costs, and for few rows what one of them
-  /// goes through at once.
-  OpFoldResult panelBlock(OpBuilder &builder, linalg::GenericOp contraction, Value rows) const {
-    ImplicitLocOpBuilder b(contraction.getLoc(), builder);
-    int64_t all = numPanels(contraction), many = panelsOfTask(contraction);
-    int64_t few = std::min<int64_t>(llvm::alignTo(many, fewRowsTile(contraction).panels), all);
-    if (few == many)
-      return b.getIndexAttr(many);
-    auto size = [&](int64_t panels) { return arith::ConstantIndexOp::create(b, panels); };
-    return arith::SelectOp::create(b, isFew(b, rows), size(few), size(many)).getResult();
-  }
-  static Value isFew(ImplicitLocOpBuilder &b, Value rows) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
-                                 arith::ConstantIndexOp::create(b, kFewRows));
-  }
-  int64_t panelsOfTask(linalg::GenericOp contraction) const {
-    int64_t least = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
-    return std::min(least, numPanels(contraction));
-  }
-  /// The rows of a weight `in_out` are read in pieces, which matrix registers want longer: what is
-  /// multiplied takes less time than reading it.
-  int64_t panelsToPack(linalg::GenericOp contraction, cpu::PackWeightOp pack) const {
-    bool inPairs = formatOf(contraction).usesMatrixRegisters() &&
-                   pack.getLayout() == WeightLayout::InOut && numPanels(contraction) > 1;
-    return std::max<int64_t>(panelsOfTask(contraction), inPairs ? 2 : 1);
-  }
-  /// What packs the weight, if that is for this layer alone and a panel stays in the second-level
-  /// cache while rows pass.
-  cpu::PackWeightOp packForTasks(linalg::GenericOp contraction, linalg::GenericOp epilogue) const {
-    auto pack = panelsOf(contraction).getDefiningOp<cpu::PackWeightOp>();
-    if (!pack || panelBytes(contraction) > mostPanelBytes(target) || !canPackInTasks(pack))
-      return {};
-    bool isAlone = llvm::all_of(
-        pack->getUsers(), [&](Operation *user) { return user == contraction || user == epilogue; });
-    return isAlone ? pack : cpu::PackWeightOp();
-  }
-  static int64_t panelBytes(linalg::GenericOp contraction) {
-    auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
-    return ShapedType::getNumElements(type.getShape().drop_front()) *
-           type.getElementTypeBitWidth() / 8;
-  }
-
-  /// Tasks of fewer rows than that have tiles of several panels, if their format says so.
-  static constexpr int64_t kFewRows = 4;
-
-  FewRowsTile fewRowsTile(linalg::GenericOp contraction) const {
-    FewRowsTile tile = formatOf(contraction).fewRowsTile(target);
-    return tile.panels <= numPanels(contraction) ? tile : FewRowsTile{1, 1};
-  }
-  /// Of the layer, not of the task.
-  static int64_t numPanels(linalg::GenericOp contraction) {
-    Value panels = panelsOf(contraction);
-    while (auto slice = panels.getDefiningOp<tensor::ExtractSliceOp>())
-      panels = slice.getSource();
-    return cast<RankedTensorType>(panels.getType()).getDimSize(0);
-  }
-
   /// A copy of the task for when it has few rows, in an scf.if.
   void separateFewRows(func::FuncOp function) const {
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp epilogue : epilogues(function)) {
       linalg::GenericOp contraction = contractionOf(epilogue);
-      if (fewRowsTile(contraction).panels == 1)
+      if (fewRowsTileOf(contraction, target).panels == 1)
         continue;
       SmallVector<Operation *> ops = {contraction, epilogue};
       if (auto fill = contraction.getOutputs()[0].getDefiningOp<linalg::FillOp>())
@@ -203,7 +125,7 @@ private:
       rewriter.setInsertionPoint(epilogue);
       ImplicitLocOpBuilder b(epilogue.getLoc(), rewriter);
       Value rows = tensor::DimOp::create(b, epilogue.getDpsInits()[0], 0);
-      Value few = isFew(b, rows);
+      Value few = areFew(b, rows);
       auto copy = [&](OpBuilder &nested, Location loc) {
         IRMapping map;
         for (Operation *op : ops)
@@ -224,20 +146,6 @@ private:
     return either && either.getThenRegion().isAncestor(op->getParentRegion());
   }
 
-  /// How many of k a task goes through before it turns to its next rows, a
-  /// multiple of the products of a step. All, if the panel and the one fetched
-  /// meanwhile leave half of the second-level cache to the rows; else equal shares
-  /// so short that current and next block take a fifth (longer and shorter ones
-  /// were measured slower).
-  int64_t blockOfK(linalg::GenericOp contraction) const {
-    const LinearFormat &format = formatOf(contraction);
-    int64_t k = format.products() * stepsOf(contraction), bytes = panelBytes(contraction);
-    if (bytes <= mostPanelBytes(target) || format.usesMatrixRegisters())
-      return k;
-    int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.getL2Bytes() / 10));
-    return llvm::alignTo(share, format.sumSteps() * format.products());
-  }
-
   /// Contractions over a long k: all blocks but the last become a loop that adds
   /// to the sums in memory, the last stays before the epilogue. Each sum still
   /// goes through k from first to last.
@@ -245,7 +153,7 @@ private:
     IRRewriter rewriter(function.getContext());
     for (linalg::GenericOp contraction : contractions(function)) {
       int64_t steps = stepsOf(contraction), products = formatOf(contraction).products();
-      int64_t block = blockOfK(contraction) / products;
+      int64_t block = blockOfK(contraction, target) / products;
       int64_t last = (steps - 1) / block * block;
       if (last == 0)
         continue;
@@ -335,7 +243,7 @@ private:
   }
 
   LogicalResult tileFewRows(IRRewriter &rewriter, linalg::GenericOp root) {
-    auto [rows, panels] = fewRowsTile(contractionOf(root));
+    auto [rows, panels] = fewRowsTileOf(contractionOf(root), target);
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(root.getNumLoops()));
     std::swap(order[0], order[1]);
     auto loops =

@@ -47,6 +47,7 @@ void emitNest(Emit &b, kernel::DropoutOp op);
 void emitNest(Emit &b, kernel::AttentionGradientOp op);
 void emitNest(Emit &b, cpu::WeightGradientOp op);
 void emitNest(Emit &b, cpu::PackWeightOp op);
+void emitNest(Emit &b, cpu::SplitPanelsOp op);
 void emitNest(Emit &b, cpu::WeightScalesOp op);
 void emitNest(Emit &b, cpu::Int4RowsOp op);
 void emitNest(Emit &b, cpu::IntegerRowsOp op);

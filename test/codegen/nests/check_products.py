@@ -158,6 +158,58 @@ func.func @{name}(%w: {w}, %y: {y}) {{
         check(f"pack_weight bf16 {what} {k}x{n} {layout} by parts", check_parts(nests.call, library[f"{name}part"], y, given))
 
 
+def check_split_panels():
+    """Panels of float32 in parts: all of them, some, and some words of one, with what is behind the last."""
+    if not has_bf16:
+        return
+    panel = 2 * nests.vector_lanes(BF16_ARCH)
+    cases = [(1, 1, 16), (2, 32, 16), (3, 33, 32), (5, 47, 32), (2, 96, 48), (7, 101, 64)]
+    text = ""
+    for count, k, steps in cases:
+        w, y, some = memref(count, k, panel), memref(count, 3, steps, panel, element="i32"), memref(2, 3, steps, panel, element="i32")
+        step = memref(1, 3, 16, panel, element="i32")
+        text += f"""
+func.func @all{k}(%w: {w}, %y: {y}) {{
+  transformer_cpu.split_panels ins(%w) outs(%y) : ({w}, {y}) -> ()
+  return
+}}
+func.func @some{k}(%at: memref<1xindex>, %w: {w}, %y: {some}) {{
+  %zero = arith.constant 0 : index
+  %first = memref.load %at[%zero] : memref<1xindex>
+  transformer_cpu.split_panels at %first ins(%w) outs(%y) : ({w}, index, {some}) -> ()
+  return
+}}
+func.func @step{k}(%at: memref<2xindex>, %w: {w}, %y: {step}) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %first = memref.load %at[%zero] : memref<2xindex>
+  %word = memref.load %at[%one] : memref<2xindex>
+  transformer_cpu.split_panels at %first words %word ahead ins(%w) outs(%y) : ({w}, index, index, {step}) -> ()
+  return
+}}"""
+    library = nests.build(text, BF16_ARCH)
+    for count, k, steps in cases:
+        w = np.ascontiguousarray(rows_of_sizes(count * panel, k).reshape(count, panel, k).transpose(0, 2, 1))
+        wanted = np.moveaxis(words(w, 1, steps, 3), 0, 1)
+        y = np.full(wanted.shape, 77, np.uint32)
+        nests.call(library[f"all{k}"], w, y)
+        check(f"split_panels {k}x{count * panel}", np.array_equal(y, wanted))
+        some = True
+        for first in range(count):
+            y = np.full((2, *wanted.shape[1:]), 77, np.uint32)
+            nests.call(library[f"some{k}"], np.array([first], np.int64), w, y)
+            there = wanted[first : first + 2]
+            some &= np.array_equal(y[: len(there)], there) and bool((y[len(there) :] == 77).all())
+        check(f"split_panels {k}x{count * panel} by parts", some)
+        same = True
+        for first in range(count):
+            for word in range(0, steps, 16):
+                y = np.full((1, 3, 16, panel), 77, np.uint32)
+                nests.call(library[f"step{k}"], np.array([first, word], np.int64), w, y)
+                same &= np.array_equal(y[0], wanted[first, :, word : word + 16])
+        check(f"split_panels {k}x{count * panel} by words", same)
+
+
 def check_rows():
     if not has_bf16:
         return
@@ -183,4 +235,4 @@ func.func @rows{k}_{parts}(%x: {x}, %y: {y}) {{
             check(f"bfloat16_rows {what} {k}, rows {count}", same)
 
 
-run_checks(check_gradients, check_weights, check_rows)
+run_checks(check_gradients, check_weights, check_split_panels, check_rows)

@@ -1,0 +1,151 @@
+//===- TaskShape.cpp - what a task of a linear layer computes -------------===//
+#include "codegen/cpu/linear/TaskShape.h"
+#include "codegen/cpu/linear/LinearTiles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// Tasks of fewer rows than that have tiles of several panels, if their format says so.
+constexpr int64_t kFewRows = 4;
+
+/// Of tasks that split panels into parts: 64 rows go through all panels, which read each row once,
+/// and 256 rows hide what splitting takes. BERT-base with 1024 rows took 0.85 of the time that it
+/// took with one panel a task and all rows, on two cores.
+constexpr int64_t kRowsOfSplit = 256, kRowsOfBlock = 64, kPanelsOfSplit = 4;
+/// With no more rows a layer has as many tasks as threads can share, where it has the panels.
+constexpr int64_t kTasksOfFewRows = 8;
+
+class Shapes {
+public:
+  Shapes(OpBuilder &builder, linalg::GenericOp contraction, Value rows, cpu::TargetAttr target)
+      : b(contraction.getLoc(), builder), contraction(contraction), rows(rows), target(target),
+        format(formatOf(contraction)) {}
+
+  TaskShape shape(Operation *pack) {
+    OpFoldResult inCaches = shareOf(rowsInCaches());
+    if (!pack)
+      return {inCaches, panels(), nullptr, 0, {}};
+    if (isa<cpu::SplitPanelsOp>(pack))
+      return {shareOf(kRowsOfSplit), panelsToSplit(), pack, mostToSplit(), shareOf(kRowsOfBlock)};
+    int64_t most = panelsToPack(cast<cpu::PackWeightOp>(pack));
+    return {b.getIndexAttr(0), b.getIndexAttr(most), pack, most, inCaches};
+  }
+
+private:
+  Value constant(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+
+  /// At most those whose inputs take half of the second-level cache.
+  int64_t rowsInCaches() const {
+    int64_t tile = format.tileRows(target), bytes = format.rowBytes(blockOfK(contraction, target));
+    return std::max(target.getL2Bytes() / 2 / bytes / tile, int64_t(2)) * tile;
+  }
+  /// Equal shares of the rows that there are, of `most` at most.
+  OpFoldResult shareOf(int64_t most) {
+    auto ceilDiv = [&](Value x, Value y) -> Value { return arith::CeilDivUIOp::create(b, x, y); };
+    Value tile = constant(format.tileRows(target)), blocks = ceilDiv(rows, constant(most));
+    blocks = arith::MaxUIOp::create(b, blocks, constant(1)); // no rows, no blocks
+    Value tiles = ceilDiv(ceilDiv(rows, blocks), tile);
+    tiles = arith::MaxUIOp::create(b, tiles, constant(1));
+    return arith::MulIOp::create(b, tiles, tile).getResult();
+  }
+
+  /// Few, so that threads end together, but enough for a task to be long beside what handing it out
+  /// costs, and for few rows what one of them goes through at once.
+  OpFoldResult panels() {
+    int64_t all = numPanels(contraction), many = panelsOfTask();
+    int64_t few =
+        std::min<int64_t>(llvm::alignTo(many, fewRowsTileOf(contraction, target).panels), all);
+    if (few == many)
+      return b.getIndexAttr(many);
+    return arith::SelectOp::create(b, areFew(b, rows), constant(few), constant(many)).getResult();
+  }
+  int64_t panelsOfTask() const {
+    int64_t least = llvm::divideCeil(target.getTaskBytes(), panelBytes(contraction));
+    return std::min(least, numPanels(contraction));
+  }
+  /// The rows of a weight `in_out` are read in pieces, which matrix registers want longer: what is
+  /// multiplied takes less time than reading it.
+  int64_t panelsToPack(cpu::PackWeightOp pack) const {
+    bool inPairs = format.usesMatrixRegisters() && pack.getLayout() == WeightLayout::InOut &&
+                   numPanels(contraction) > 1;
+    return std::max<int64_t>(panelsOfTask(), inPairs ? 2 : 1);
+  }
+  int64_t mostToSplit() const { return std::min(kPanelsOfSplit, numPanels(contraction)); }
+  OpFoldResult panelsToSplit() {
+    int64_t most = mostToSplit(),
+            few = std::clamp<int64_t>(numPanels(contraction) / kTasksOfFewRows, 1, most);
+    if (few == most)
+      return b.getIndexAttr(most);
+    Value isOfFew =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, rows, constant(kRowsOfSplit));
+    return arith::SelectOp::create(b, isOfFew, constant(few), constant(most)).getResult();
+  }
+
+public:
+  static int64_t panelBytes(linalg::GenericOp contraction) {
+    auto type = cast<RankedTensorType>(panelsOf(contraction).getType());
+    return ShapedType::getNumElements(type.getShape().drop_front()) *
+           type.getElementTypeBitWidth() / 8;
+  }
+  /// Of the layer, not of the task.
+  static int64_t numPanels(linalg::GenericOp contraction) {
+    Value panels = panelsOf(contraction);
+    while (auto slice = panels.getDefiningOp<tensor::ExtractSliceOp>())
+      panels = slice.getSource();
+    return cast<RankedTensorType>(panels.getType()).getDimSize(0);
+  }
+
+private:
+  ImplicitLocOpBuilder b;
+  linalg::GenericOp contraction;
+  Value rows;
+  cpu::TargetAttr target;
+  const LinearFormat &format;
+};
+
+/// What makes the panels, if that is for this layer alone and a panel stays in the second-level
+/// cache while rows pass.
+Operation *packForTasks(linalg::GenericOp contraction, linalg::GenericOp epilogue,
+                        cpu::TargetAttr target) {
+  Operation *pack = panelsOf(contraction).getDefiningOp();
+  if (!canPackInTasks(pack) || Shapes::panelBytes(contraction) > mostPanelBytes(target))
+    return nullptr;
+  bool isAlone = llvm::all_of(
+      pack->getUsers(), [&](Operation *user) { return user == contraction || user == epilogue; });
+  return isAlone ? pack : nullptr;
+}
+
+} // namespace
+
+TaskShape transformer::taskShapeOf(OpBuilder &builder, linalg::GenericOp contraction,
+                                   linalg::GenericOp epilogue, Value rows, cpu::TargetAttr target) {
+  return Shapes(builder, contraction, rows, target)
+      .shape(packForTasks(contraction, epilogue, target));
+}
+
+/// All, if the panel and the one fetched meanwhile leave half of the second-level cache to the
+/// rows; else equal shares so short that current and next block take a fifth (longer and shorter
+/// ones were measured slower).
+int64_t transformer::blockOfK(linalg::GenericOp contraction, cpu::TargetAttr target) {
+  const LinearFormat &format = formatOf(contraction);
+  int64_t k = format.products() * stepsOf(contraction), bytes = Shapes::panelBytes(contraction);
+  if (bytes <= mostPanelBytes(target) || format.usesMatrixRegisters())
+    return k;
+  int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.getL2Bytes() / 10));
+  return llvm::alignTo(share, format.sumSteps() * format.products());
+}
+
+Value transformer::areFew(ImplicitLocOpBuilder &b, Value rows) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
+                               arith::ConstantIndexOp::create(b, kFewRows));
+}
+
+FewRowsTile transformer::fewRowsTileOf(linalg::GenericOp contraction, cpu::TargetAttr target) {
+  FewRowsTile tile = formatOf(contraction).fewRowsTile(target);
+  return tile.panels <= Shapes::numPanels(contraction) ? tile : FewRowsTile{1, 1};
+}

@@ -1,0 +1,98 @@
+//===- SplitPanels.cpp - panels of float32 to three parts -----------------===//
+#include "codegen/cpu/linear/Parts.h"
+#include "codegen/cpu/nests/Bfloat16.h"
+#include "codegen/cpu/nests/NestEmitters.h"
+#include "codegen/cpu/nests/NestWork.h"
+#include "codegen/cpu/nests/Rows.h"
+#include "codegen/math/VectorMath.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+struct SplitNest {
+  Emit &b;
+  Value panels; // [P K, NR]
+  Value parts;  // [P, 3, S, NR]
+  int64_t k;
+  Value firstWord;
+  bool ahead;
+
+  int64_t columns() const { return rowWidth(panels); }
+  /// Panel `to` of the parts.
+  void emitPanel(Value from, Value to) const;
+
+private:
+  /// A word of `count` rows of panels from `row` on: two, one or none.
+  void emitWord(Value row, Value to, Value word, int64_t count) const;
+};
+
+} // namespace
+
+void SplitNest::emitWord(Value row, Value to, Value word, int64_t count) const {
+  // Rows lie one behind the other, of this panel and of the next ones.
+  int64_t distance = b.target.getPrefetchBytes() / rowBytes(columns());
+  for (int64_t column = 0; column < columns(); column += b.lanes()) {
+    int64_t lanes = std::min(b.lanes(), columns() - column);
+    Value place = b.index(column);
+    Values rows(2, b.splat(0));
+    for (int64_t i = 0; i < count; ++i) {
+      Value at = b.add(row, i);
+      rows[i] = b.loadVector(panels, {at, place}, lanes);
+      if (ahead)
+        b.prefetchRow(panels, b.add(at, distance), place, lanes);
+    }
+    for (auto [part, words] : llvm::enumerate(emitPairs(b, rows[0], rows[1], parts::kFloat32)))
+      b.storeVector(words, parts, {to, b.index(part), word, place}, lanes);
+  }
+}
+
+void SplitNest::emitPanel(Value from, Value to) const {
+  Value first = b.mul(from, k);
+  int64_t words = cast<MemRefType>(parts.getType()).getDimSize(2);
+  auto emitWords = [&](int64_t lower, int64_t upper, int64_t count) { // of the panel
+    auto clamp = [&](int64_t word) {
+      return b.min(b.notNegative(b.sub(b.index(word), firstWord)), b.index(words));
+    };
+    Value begin = lower ? clamp(lower) : b.index(0);
+    b.forEach(begin, clamp(upper), 1, [&](Value word) {
+      Value row = b.mul(b.add(firstWord, word), 2);
+      emitWord(b.add(first, row), to, word, count);
+    });
+  };
+  if (k % (2 * words) == 0) { // no step is cut off
+    b.forEach(b.index(0), b.index(words), 1, [&](Value word) {
+      Value row = b.mul(b.add(firstWord, word), 2);
+      emitWord(b.add(first, row), to, word, /*count=*/2);
+    });
+    return;
+  }
+  int64_t all = llvm::divideCeil(k, 2);
+  emitWords(0, k / 2, /*count=*/2);
+  if (k % 2)
+    emitWords(k / 2, all, /*count=*/1);
+  emitWords(all, llvm::alignTo(all, words), /*count=*/0);
+}
+
+void transformer::emitNest(Emit &b, cpu::SplitPanelsOp op) {
+  auto type = cast<MemRefType>(op.getPanels().getType());
+  int64_t count = type.getDimSize(0), k = type.getDimSize(1), columns = type.getDimSize(2);
+  Value panels = memref::CollapseShapeOp::create(b, op.getPanels(),
+                                                 ArrayRef<ReassociationIndices>{{0, 1}, {2}});
+  Value word = op.getWord() ? op.getWord() : b.index(0);
+  SplitNest nest{b, panels, op.getOuts()[0], k, word, op.getAhead()};
+  if (Value first = op.getFirst()) {
+    int64_t most = cast<MemRefType>(op.getOuts()[0].getType()).getDimSize(0);
+    if (most == 1) // of tasks of one panel each has one
+      return nest.emitPanel(first, b.index(0));
+    Value upper = b.min(b.index(most), b.sub(b.index(count), first));
+    b.forEach(b.index(0), upper, 1, [&](Value p) { nest.emitPanel(b.add(first, p), p); });
+    return;
+  }
+  std::string inputs = std::to_string(k), outputs = std::to_string(count * columns);
+  Work work{"split_panels " + inputs + "x" + outputs, "K=" + inputs + " N=" + outputs, {}};
+  work.fixedBytes = count * k * (rowBytes(columns) + 2 * parts::kFloat32 * columns);
+  b.parallel(work, {}, b.index(count), [&](Value panel) { nest.emitPanel(panel, panel); });
+}
