@@ -11,6 +11,8 @@ using namespace mlir::transformer;
 
 namespace {
 
+constexpr int32_t kUpperHalf = int32_t(0xffff0000); // of a word
+
 Value round(Emit &b, Value x) {
   return arith::TruncFOp::create(b, cast<VectorType>(x.getType()).clone(b.getBF16Type()), x);
 }
@@ -33,7 +35,7 @@ Values emitParts(Emit &b, Value x, int64_t count) {
   for (; int64_t(parts.size()) + 1 < count; x = b.subf(x, parts.back())) {
     Value word = bits(b, x);
     word = b.add(word, integerConstant(b, word.getType(), 0x8000));
-    word = b.both(word, integerConstant(b, word.getType(), int32_t(0xffff0000)));
+    word = b.both(word, integerConstant(b, word.getType(), kUpperHalf));
     parts.push_back(arith::BitcastOp::create(b, x.getType(), word));
   }
   parts.push_back(x);
@@ -61,14 +63,16 @@ Values transformer::emitNeighbourPairs(Emit &b, Value x, int64_t parts) {
 }
 
 Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) {
-  Value half = integerConstant(b, cast<VectorType>(lower.getType()).clone(b.getI32Type()), 16);
+  auto words = cast<VectorType>(lower.getType()).clone(b.getI32Type());
+  Value half = integerConstant(b, words, 16), upperHalf = integerConstant(b, words, kUpperHalf);
   if (parts == parts::kRounded) {
     Value high = arith::ShLIOp::create(b, toWords(b, upper), half);
     return {b.either(high, toWords(b, lower))};
   }
-  Values pairs;
+  Values pairs; // the last part may be below 2^-126, and have bits in its lower half
   for (auto [low, high] : llvm::zip_equal(emitParts(b, lower, parts), emitParts(b, upper, parts)))
-    pairs.push_back(b.either(arith::ShRUIOp::create(b, bits(b, low), half), bits(b, high)));
+    pairs.push_back(
+        b.either(arith::ShRUIOp::create(b, bits(b, low), half), b.both(bits(b, high), upperHalf)));
   return pairs;
 }
 
