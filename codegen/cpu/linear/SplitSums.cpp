@@ -45,8 +45,24 @@ Value sliceOf(ImplicitLocOpBuilder &b, Value value, unsigned dim, OpFoldResult f
   return tensor::ExtractSliceOp::create(b, type.clone(shape), value, offsets, sizes, strides);
 }
 
-/// Each is a loop of its own in the program.
-constexpr int64_t kMostPartsOfParameter = 8;
+/// How many parts k is summed in, each some of `step`.
+int64_t partsOf(int64_t k, int64_t step, bool isOfCalls, const LinearFormat &format,
+                cpu::TargetAttr target) {
+  constexpr int64_t mostOfParameter = 8; // each is a loop of its own in the program
+  int64_t bytes = format.columnBytes(step) * format.tileColumns(target); // of a step's panel
+  int64_t most = mostPanelBytes(target) / bytes;
+  // Matrix registers are so fast that rows, which pass once a task, must stay in that cache too.
+  int64_t withRows = (format.usesMatrixRegisters() ? most / 3 : most) * step;
+  if (withRows == 0)
+    return 1;
+  if (isOfCalls)
+    return llvm::divideCeil(k, withRows);
+  if (!format.usesMatrixRegisters()) // tasks go through panels in blocks
+    return 1;
+  // 1024 whole are faster than two halves, 3072 faster in four parts than in three.
+  int64_t near = std::min((k + withRows / 2) / withRows, mostOfParameter);
+  return std::max<int64_t>(near, llvm::divideCeil(k, most * step));
+}
 
 /// Rounds each number by itself, or not at all.
 bool isOfNumbers(const LinearOperands &operands) {
@@ -60,22 +76,12 @@ SmallVector<linalg::MatmulOp> transformer::splitSum(IRRewriter &rewriter, linalg
                                                     const LinearFormat &format,
                                                     cpu::TargetAttr target) {
   int64_t k = operands.inputs(), step = format.products() * format.sumSteps();
-  int64_t bytes = format.columnBytes(step) * format.tileColumns(target); // of a step's panel
-  int64_t most = mostPanelBytes(target) / bytes * step;
   bool isOfCalls = operands.isOfCalls();
-  if (format.usesMatrixRegisters()) {
-    // They are so fast that rows, which pass once a task, must stay in that cache too.
-    int64_t withRows = most / step / 3 * step;
-    most = isOfCalls
-               ? withRows
-               : std::clamp<int64_t>(llvm::divideCeil(k, kMostPartsOfParameter), withRows, most);
-  } else if (!isOfCalls) { // tasks go through panels in blocks
-    return {product};
-  }
+  int64_t parts = partsOf(k, step, isOfCalls, format, target);
   bool isSliced = isOfCalls ? isa<BlockArgument>(operands.weight) : !operands.format;
-  if (k <= most || most == 0 || !isOfNumbers(operands) || operands.squares || !isSliced)
+  if (parts < 2 || !isOfNumbers(operands) || operands.squares || !isSliced)
     return {product};
-  int64_t size = llvm::alignTo(llvm::divideCeil(k, llvm::divideCeil(k, most)), step);
+  int64_t size = llvm::alignTo(llvm::divideCeil(k, parts), step);
   ImplicitLocOpBuilder b(product.getLoc(), rewriter);
   b.setInsertionPoint(product);
   auto type = cast<RankedTensorType>(product->getResult(0).getType());
