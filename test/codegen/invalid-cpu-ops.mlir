@@ -277,3 +277,11 @@ func.func @panels_of_any_size(%w: memref<?x33x32xf32>, %y: memref<2x3x32x32xi32>
   transformer_cpu.split_panels ins(%w) outs(%y) : (memref<?x33x32xf32>, memref<2x3x32x32xi32>) -> ()
   return
 }
+
+// -----
+
+func.func @inside_of_all_words(%w: memref<2x33x32xf32>, %y: memref<2x3x32x32xi32>) {
+  // expected-error @below {{expected a first word of words that are inside}}
+  transformer_cpu.split_panels inside ins(%w) outs(%y) : (memref<2x33x32xf32>, memref<2x3x32x32xi32>) -> ()
+  return
+}

@@ -56,6 +56,33 @@ func.func @forward(%x: tensor<?x100xf32>) -> tensor<?x960xf32> attributes {trans
 
 // -----
 
+// Of 16 rows or fewer the next step's words are split between the products, as long as it has all
+// of them.
+// BUFFERS-LABEL: @whole_steps(
+// BUFFERS: %[[IS_FIRST:.*]] = arith.cmpi eq
+// BUFFERS: %[[IS_TALL:.*]] = arith.cmpi ugt, %{{.*}}, %c16
+// BUFFERS: scf.for %[[S:.*]] = %c0 to %c32 step %c16 {
+// BUFFERS: %[[MAKES:.*]] = arith.andi %[[IS_FIRST]], %{{.*}} : i1
+// BUFFERS: arith.andi %[[MAKES]], %[[IS_TALL]] : i1
+// BUFFERS: scf.if %[[IS_TALL]] {
+// BUFFERS: } else {
+// BUFFERS: scf.if %[[MAKES]] {
+// BUFFERS: transformer_cpu.add_matrix_product 0, 4, 6
+// BUFFERS-COUNT-6: vector.store
+// BUFFERS: transformer_cpu.add_matrix_product 1, 4, 7
+// BUFFERS-COUNT-6: vector.store
+// BUFFERS: } else {
+// BUFFERS: transformer_cpu.add_matrix_product 0, 4, 6
+// BUFFERS-NEXT: transformer_cpu.add_matrix_product 1, 4, 7
+transformer.parameter @w : tensor<32x64xf32>
+func.func @whole_steps(%x: tensor<?x64xf32>) -> tensor<?x32xf32> attributes {transformer.entry} {
+  %w = transformer.get_parameter @w : tensor<32x64xf32>
+  %0 = transformer.linear %x, %w out_in : tensor<?x64xf32>, tensor<32x64xf32> -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+
+// -----
+
 // A program with a cache meets few rows, for which splitting would take longer than reading: its
 // layers multiply float32, but those of an encoder, which keep nothing and whose caller does.
 // CHECK-LABEL: @encoder_layer(

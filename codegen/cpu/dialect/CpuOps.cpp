@@ -151,6 +151,8 @@ LogicalResult SplitPanelsOp::verify() {
     return failure();
   if (getWord() && !getFirst())
     return emitOpError("expected a first panel with a first word");
+  if (getInside() && !getWord())
+    return emitOpError("expected a first word of words that are inside");
   if (!getWord() && 2 * parts.getDimSize(2) < panels.getDimSize(1))
     return emitOpError() << "expected parts of words for " << panels.getDimSize(1)
                          << " inputs, found " << parts;

@@ -62,11 +62,12 @@ def Cpu_SplitPanelsOp : Cpu_Op<"split_panels", [Cpu_StaysInCalls, AttrSizedOpera
     two thirds as large, and so is what a call reads from memory. ins: `[P, K, NR]` f32; outs: `[P, 3, S, NR]`
     i32, S >= ceil(K / 2), of three bfloat16 of which each number is the sum, the largest first
     (`codegen/cpu/linear/Parts.h`), 0 behind K. With `at`, an index, and with `ahead`: as of `pack_weight`.
-    With `words`, an index, too, words are those from that one on, as many as the outs hold.
+    With `words`, an index, too, words are those from that one on, as many as the outs hold; `inside`:
+    none of them is behind K.
   }];
   let arguments = (ins Kernel_Buffer:$panels, Optional<Index>:$first, Optional<Index>:$word,
-                       Variadic<Kernel_Buffer>:$outs, UnitAttr:$ahead);
-  let assemblyFormat = "(`at` $first^)? (`words` $word^)? (`ahead` $ahead^)? `ins` `(` $panels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+                       Variadic<Kernel_Buffer>:$outs, UnitAttr:$ahead, UnitAttr:$inside);
+  let assemblyFormat = "(`at` $first^)? (`words` $word^)? (`inside` $inside^)? (`ahead` $ahead^)? `ins` `(` $panels `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {

@@ -82,7 +82,7 @@ public:
         emitPackedWeight(b, operands, {}, {panels, operands.inputs(), columns}, b.getF32Type());
     Value split = tensor::EmptyOp::create(b, shape, word);
     return {x, cpu::SplitPanelsOp::create(b, TypeRange{split.getType()}, whole, Value(), Value(),
-                                          ValueRange{split}, /*ahead=*/false)
+                                          ValueRange{split}, /*ahead=*/false, /*inside=*/false)
                    .getResult(0)};
   }
 

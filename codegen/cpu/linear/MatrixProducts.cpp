@@ -81,8 +81,10 @@ public:
     if (before)
       before->findTile(b);
     if (split)
-      findSource(), splitStep(constant(0), isFirst);
+      findSource();
     Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows, constant(size));
+    if (split)
+      splitStep(constant(0), isFirst);
     auto loop = scf::ForOp::create(b, constant(0), constant(steps), constant(size));
     const LinearFormat &format =
         parts == parts::kRounded ? bfloat16MatrixFormat() : float32MatrixFormat();
@@ -91,18 +93,23 @@ public:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Value step = loop.getInductionVar();
+      Value makesNext;
       if (split) {
         Value next = arith::AddIOp::create(b, step, constant(size));
         Value isThere = compare(arith::CmpIPredicate::ult, next, steps);
-        splitStep(next, arith::AndIOp::create(b, isFirst, isThere));
+        makesNext = arith::AndIOp::create(b, isFirst, isThere);
+        splitStep(next, isInside() ? arith::AndIOp::create(b, makesNext, isTall) : makesNext);
       }
       if (before)
         before->emitRows(b, step, size, steps);
       auto halves = [&](int64_t count) { // of the rows, or one less where there are no more
-        return [this, step, count](OpBuilder &nested, Location) {
+        return [this, step, count, makesNext](OpBuilder &nested, Location) {
           OpBuilder::InsertionGuard guard(b);
           b.restoreInsertionPoint(nested.saveInsertionPoint());
-          emitStep(count, step);
+          if (count == 1 && makesNext && isInside())
+            emitShortStep(step, makesNext);
+          else
+            emitStep(count, step);
           scf::YieldOp::create(b);
         };
       };
@@ -135,21 +142,47 @@ private:
   }
   Value placeOf(Value step) { return split ? arith::AndIOp::create(b, step, places) : step; }
 
+  /// Whether no step is cut off.
+  bool isInside() {
+    return cast<MemRefType>(split.getPanels().getType()).getDimSize(1) == 2 * steps;
+  }
+
   void splitStep(Value step, Value condition) {
     auto own = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(own.thenBlock());
+    splitWords(step, 0, size);
+  }
+
+  /// Of `count` words of a step from `lower` on.
+  void splitWords(Value step, int64_t lower, int64_t count) {
     OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
     SmallVector<OpFoldResult> offsets(4, zero), strides(4, one),
-        sizes = {one, b.getIndexAttr(parts), b.getIndexAttr(size), b.getIndexAttr(2 * size)};
-    offsets[2] = placeOf(step);
+        sizes = {one, b.getIndexAttr(parts), b.getIndexAttr(count), b.getIndexAttr(2 * size)};
+    offsets[2] = arith::AddIOp::create(b, placeOf(step), constant(lower)).getResult();
+    Value word = arith::AddIOp::create(b, step, constant(lower));
     Value into = memref::SubViewOp::create(b, panel, offsets, sizes, strides);
-    cpu::SplitPanelsOp::create(b, TypeRange(), split.getPanels(), source, step, ValueRange{into},
-                               split.getAhead());
+    cpu::SplitPanelsOp::create(b, TypeRange(), split.getPanels(), source, word, ValueRange{into},
+                               split.getAhead(), isInside());
+  }
+
+  /// Of one half of the rows products are two chains, in which each waits for the one before:
+  /// words of the next step are split meanwhile.
+  void emitShortStep(Value step, Value makesNext) {
+    auto both = scf::IfOp::create(b, makesNext, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(both.thenBlock());
+    Value next = arith::AddIOp::create(b, step, constant(size));
+    emitStep(1, step, [&](int64_t done, int64_t all) {
+      for (int64_t word = size * done / all; word < size * (done + 1) / all; ++word)
+        splitWords(next, word, 1);
+    });
+    b.setInsertionPointToStart(both.elseBlock());
+    emitStep(1, step);
   }
 
   /// Behind the last step comes the first one of the rows behind these.
-  void emitStep(int64_t halves, Value step) {
+  void emitStep(int64_t halves, Value step, BesideProduct beside = {}) {
     using Place = SmallVector<Value>;
     Value zero = constant(0), ofRows = arith::DivUIOp::create(b, first, constant(size)),
           ofSteps = arith::DivUIOp::create(b, step, constant(size));
@@ -168,7 +201,8 @@ private:
         panel,
         [&](int64_t part, int64_t j, bool isNext) {
           return Place{zero, constant(part), placeOf(isNext ? next : step), constant(j * size)};
-        });
+        },
+        beside);
   }
 
   cpu::SplitPanelsOp split; // what makes the panel; null: it is made already

@@ -51,7 +51,8 @@ static SmallVector<Line> linesOf(ImplicitLocOpBuilder &b, int64_t parts, int64_t
 }
 
 void transformer::emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
-                                 MatrixPlace ofX, Value panel, MatrixPlace ofPanel) {
+                                 MatrixPlace ofX, Value panel, MatrixPlace ofPanel,
+                                 BesideProduct beside) {
   ArrayRef<parts::Product> products = parts::products(parts);
   SmallVector<Line> next; // of one part or one half there are about as many lines as loads
   if (parts != parts::kRounded && halves == 2)
@@ -70,6 +71,8 @@ void transformer::emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t
                                         kRegisterOfPanel + j);
         for (int64_t line = lines * done / all; line < lines * (done + 1) / all; ++line)
           next[line].fetch(b);
+        if (beside)
+          beside(done, all);
       }
     }
     before = product;

@@ -15,6 +15,9 @@ namespace mlir::transformer {
 /// step or of the one behind it.
 using MatrixPlace = llvm::function_ref<SmallVector<Value>(int64_t part, int64_t half, bool isNext)>;
 
+/// Emits share `done` of `all` of what is done beside the products, behind that one.
+using BesideProduct = llvm::function_ref<void(int64_t done, int64_t all)>;
+
 /// The register of the sums of half `i` of the rows and half `j` of the columns.
 inline int64_t registerOfSums(int64_t i, int64_t j) { return 2 * i + j; }
 inline void forSums(llvm::function_ref<void(int64_t sum, int64_t i, int64_t j)> body) {
@@ -28,7 +31,7 @@ inline void forSums(llvm::function_ref<void(int64_t sum, int64_t i, int64_t j)> 
 /// parts some lines of the next step come from the second-level cache: a load that waits for its
 /// own holds up the products behind it.
 void emitMatrixStep(ImplicitLocOpBuilder &b, int64_t parts, int64_t halves, Value x,
-                    MatrixPlace ofX, Value panel, MatrixPlace ofPanel);
+                    MatrixPlace ofX, Value panel, MatrixPlace ofPanel, BesideProduct beside = {});
 
 } // namespace mlir::transformer
 

@@ -25,7 +25,8 @@ static Value packFrom(ImplicitLocOpBuilder &b, Operation *op, Value first, Value
   Type type = empty.getType();
   if (auto split = dyn_cast<cpu::SplitPanelsOp>(op))
     return cpu::SplitPanelsOp::create(b, TypeRange{type}, split.getPanels(), first, Value(),
-                                      ValueRange{empty}, ahead)
+                                      ValueRange{empty}, ahead,
+                                      /*inside=*/false)
         .getResult(0);
   auto pack = cast<cpu::PackWeightOp>(op);
   return cpu::PackWeightOp::create(b, TypeRange{type}, pack.getWeights(), pack.getScales(), first,

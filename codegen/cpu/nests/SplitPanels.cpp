@@ -18,7 +18,7 @@ struct SplitNest {
   Value parts;  // [P, 3, S, NR]
   int64_t k;
   Value firstWord;
-  bool ahead;
+  bool ahead, inside;
 
   int64_t columns() const { return rowWidth(panels); }
   /// Panel `to` of the parts.
@@ -34,19 +34,17 @@ private:
 void SplitNest::emitWord(Value row, Value to, Value word, int64_t count) const {
   // Rows lie one behind the other, of this panel and of the next ones.
   int64_t distance = b.target.getPrefetchBytes() / rowBytes(columns());
-  for (int64_t column = 0; column < columns(); column += b.lanes()) {
-    int64_t lanes = std::min(b.lanes(), columns() - column);
-    Value place = b.index(column);
-    Values rows(2, b.splat(0));
-    for (int64_t i = 0; i < count; ++i) {
-      Value at = b.add(row, i);
-      rows[i] = b.loadVector(panels, {at, place}, lanes);
-      if (ahead)
-        b.prefetchRow(panels, b.add(at, distance), place, lanes);
-    }
-    for (auto [part, words] : llvm::enumerate(emitPairs(b, rows[0], rows[1], parts::kFloat32)))
-      b.storeVector(words, parts, {to, b.index(part), word, place}, lanes);
+  auto type = VectorType::get({columns()}, b.getF32Type()); // a row is one, for less code
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(type)), zero = b.index(0);
+  Values rows(2, none);
+  for (int64_t i = 0; i < count; ++i) {
+    Value at = b.add(row, i);
+    rows[i] = vector::LoadOp::create(b, type, panels, ValueRange{at, zero});
+    if (ahead)
+      b.prefetchRow(panels, b.add(at, distance), zero, columns());
   }
+  for (auto [part, words] : llvm::enumerate(emitPairs(b, rows[0], rows[1], parts::kFloat32)))
+    vector::StoreOp::create(b, words, parts, ValueRange{to, b.index(part), word, zero});
 }
 
 void SplitNest::emitPanel(Value from, Value to) const {
@@ -62,7 +60,7 @@ void SplitNest::emitPanel(Value from, Value to) const {
       emitWord(b.add(first, row), to, word, count);
     });
   };
-  if (k % (2 * words) == 0) { // no step is cut off
+  if (inside) {
     b.forEach(b.index(0), b.index(words), 1, [&](Value word) {
       Value row = b.mul(b.add(firstWord, word), 2);
       emitWord(b.add(first, row), to, word, /*count=*/2);
@@ -82,7 +80,9 @@ void transformer::emitNest(Emit &b, cpu::SplitPanelsOp op) {
   Value panels = memref::CollapseShapeOp::create(b, op.getPanels(),
                                                  ArrayRef<ReassociationIndices>{{0, 1}, {2}});
   Value word = op.getWord() ? op.getWord() : b.index(0);
-  SplitNest nest{b, panels, op.getOuts()[0], k, word, op.getAhead()};
+  int64_t words = cast<MemRefType>(op.getOuts()[0].getType()).getDimSize(2);
+  bool isInside = op.getInside() || (!op.getWord() && k == 2 * words);
+  SplitNest nest{b, panels, op.getOuts()[0], k, word, op.getAhead(), isInside};
   if (Value first = op.getFirst()) {
     int64_t most = cast<MemRefType>(op.getOuts()[0].getType()).getDimSize(0);
     if (most == 1) // of tasks of one panel each has one

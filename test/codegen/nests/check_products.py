@@ -189,7 +189,7 @@ def check_split_panels():
     text = ""
     for count, k, steps in cases:
         w, y, some = memref(count, k, panel), memref(count, 3, steps, panel, element="i32"), memref(2, 3, steps, panel, element="i32")
-        step = memref(1, 3, 16, panel, element="i32")
+        step, one = memref(1, 3, 16, panel, element="i32"), memref(1, 3, 1, panel, element="i32")
         text += f"""
 func.func @all{k}(%w: {w}, %y: {y}) {{
   transformer_cpu.split_panels ins(%w) outs(%y) : ({w}, {y}) -> ()
@@ -207,6 +207,14 @@ func.func @step{k}(%at: memref<2xindex>, %w: {w}, %y: {step}) {{
   %first = memref.load %at[%zero] : memref<2xindex>
   %word = memref.load %at[%one] : memref<2xindex>
   transformer_cpu.split_panels at %first words %word ahead ins(%w) outs(%y) : ({w}, index, index, {step}) -> ()
+  return
+}}
+func.func @word{k}(%at: memref<2xindex>, %w: {w}, %y: {one}) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %first = memref.load %at[%zero] : memref<2xindex>
+  %word = memref.load %at[%one] : memref<2xindex>
+  transformer_cpu.split_panels at %first words %word inside ins(%w) outs(%y) : ({w}, index, index, {one}) -> ()
   return
 }}"""
     library = nests.build(text, BF16_ARCH)
@@ -232,6 +240,10 @@ func.func @step{k}(%at: memref<2xindex>, %w: {w}, %y: {step}) {{
                 y = np.full((1, 3, 16, panel), 77, np.uint32)
                 nests.call(library[f"step{k}"], np.array([first, word], np.int64), w, y)
                 same &= np.array_equal(y[0], wanted[first, :, word : word + 16])
+            for word in range(k // 2):
+                y = np.full((1, 3, 1, panel), 77, np.uint32)
+                nests.call(library[f"word{k}"], np.array([first, word], np.int64), w, y)
+                same &= np.array_equal(y[0], wanted[first, :, word : word + 1])
         check(f"split_panels {k}x{count * panel} by words", same)
 
 
