@@ -28,9 +28,14 @@
 // two numbers, behind which there are 14 of zeros. If there are no other rows, two steps in turn
 // have the same place.
 // BUFFERS-LABEL: @forward(
-// BUFFERS: scf.forall (%[[ROWS:[^,]*]],
+// BUFFERS: scf.forall ({{.*}}) = (0, 0) to (%{{.*}}, 30)
 // BUFFERS: %[[PARTS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<4x3x64x32xi32>
-// BUFFERS: %[[IS_FIRST:.*]] = arith.cmpi eq, %{{.*}}, %[[ROWS]]
+// BUFFERS: scf.for %[[BLOCK:[^ ]*]] = %c0
+// BUFFERS: scf.for %{{[^ ]*}} = %c0 {{.*}} step %c1
+// BUFFERS: scf.for %[[T:[^ ]*]] = %c0 {{.*}} step %c32
+// BUFFERS: %[[FIRST_TILE:.*]] = arith.cmpi eq, %[[T]], %c0
+// BUFFERS: %[[FIRST_BLOCK:.*]] = arith.cmpi eq, %[[BLOCK]], %c0
+// BUFFERS: %[[IS_FIRST:.*]] = arith.andi %[[FIRST_TILE]], %[[FIRST_BLOCK]]
 // BUFFERS: %[[IS_ALL:.*]] = arith.cmpi ule, %{{.*}}, %c2
 // BUFFERS: %[[PLACES:.*]] = arith.select %[[IS_ALL]], %c16, %c-1
 // BUFFERS: scf.if %[[IS_FIRST]] {
@@ -59,7 +64,12 @@ func.func @forward(%x: tensor<?x100xf32>) -> tensor<?x960xf32> attributes {trans
 // Of 16 rows or fewer the next step's words are split between the products, as long as it has all
 // of them.
 // BUFFERS-LABEL: @whole_steps(
-// BUFFERS: %[[IS_FIRST:.*]] = arith.cmpi eq
+// BUFFERS: scf.forall (%{{.*}}) = (0) to (%{{.*}}) step
+// BUFFERS: scf.for %[[BLOCK:[^ ]*]] = %c0
+// BUFFERS: scf.for %[[T:[^ ]*]] = %c0 {{.*}} step %c32
+// BUFFERS: %[[FIRST_TILE:.*]] = arith.cmpi eq, %[[T]], %c0
+// BUFFERS: %[[FIRST_BLOCK:.*]] = arith.cmpi eq, %[[BLOCK]], %c0
+// BUFFERS: %[[IS_FIRST:.*]] = arith.andi %[[FIRST_TILE]], %[[FIRST_BLOCK]]
 // BUFFERS: %[[IS_TALL:.*]] = arith.cmpi ugt, %{{.*}}, %c16
 // BUFFERS: scf.for %[[S:.*]] = %c0 to %c32 step %c16 {
 // BUFFERS: %[[MAKES:.*]] = arith.andi %[[IS_FIRST]], %{{.*}} : i1

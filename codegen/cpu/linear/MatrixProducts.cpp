@@ -60,6 +60,13 @@ static Operation *configuredAround(Operation *op) {
   return op;
 }
 
+static bool dependsOn(Value value, Value place) {
+  Operation *op = value.getDefiningOp();
+  return value == place || (op && llvm::any_of(op->getOperands(), [&](Value operand) {
+                              return dependsOn(operand, place);
+                            }));
+}
+
 namespace {
 
 /// One op's loop.
@@ -134,9 +141,14 @@ private:
     for (Value part = panel; auto view = part.getDefiningOp<memref::SubViewOp>();
          part = view.getSource())
       source = arith::AddIOp::create(b, source, index(b, view.getMixedOffsets()[0]));
-    auto task = split->getParentOfType<scf::ForallOp>();
-    Value ofTask = task.getRank() == 2 ? task.getInductionVar(0) : constant(0);
-    isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, ofTask);
+    isFirst = arith::ConstantIntOp::create(b, b.getI1Type(), true);
+    for (auto loop = b.getBlock()->getParentOp(); loop; loop = loop->getParentOp())
+      if (auto tiles = dyn_cast<scf::ForOp>(loop);
+          tiles && dependsOn(first, tiles.getInductionVar()))
+        isFirst = arith::AndIOp::create(b, isFirst,
+                                        arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                                              tiles.getInductionVar(),
+                                                              tiles.getLowerBound()));
     Value isAll = compare(arith::CmpIPredicate::ule, memref::DimOp::create(b, x, 0), 2);
     places = arith::SelectOp::create(b, isAll, constant(size), constant(-1));
   }
