@@ -3,7 +3,7 @@
 its weights alone are bfloat16.
 
 A model of three linear layers (both layouts, a long sum, widths that no tile divides) is run on random rows,
-as f32 on weights that were rounded beforehand and with each --weights-dtype on those that were not; with
+as f32, by multiply-adds, on weights that were rounded beforehand and with each --weights-dtype on those that were not; with
 --activations-dtype int8 (on CPUs that multiply bfloat16 also bf16) as well, the f32 program on rows that were rounded beforehand:
 - float64 products of the rounded numbers: the error of the narrow program is that of the f32 program, at most;
 - a row alone, among others and with 1 or 2 threads has the same bits; bfloat16's are those of the f32 program;
@@ -177,7 +177,8 @@ def check_packed(model: Model, programs: dict[str, Path], form: str, whole: Arra
 
 def check_model(model: Model, compiler: Path, arch: str, report: Report) -> None:
     forms = forms_of(arch)
-    programs = {form: model.compile(compiler, arch, form) for form in ("f32", *forms)}
+    programs = {form: model.compile(compiler, arch, form) for form in forms}
+    programs["f32"] = model.compile(compiler, arch.replace("native", "native/no-amx"), "f32")
     for form in forms:
         label = f"weights-dtype/{form}, {arch}"
         rounded, rows = model.rounded(form), model.rows(form)

@@ -2,8 +2,9 @@
 //
 // For CPUs whose registers hold whole matrices of words and multiply them: x86's AMX. A tile is two
 // by two of them (MatrixProducts.cpp). Rows and weights that are rounded to bfloat16 are one part;
-// float32 is three (Parts.h), of weights that each call gets: panels that are made once would be
-// half as large again as the weight, and few rows wait for memory alone.
+// float32 is three (Parts.h), half as large again as the weight. So panels of parts are made where
+// they are read: in training of the weight that each call gets, in inference of panels of float32,
+// as far as rows are whole sequences. Few rows wait for memory, or for what splitting takes.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
