@@ -2,6 +2,7 @@
 #include "codegen/cpu/linear/LinearFormat.h"
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/cpu/linear/Formats.h"
+#include "dialect/State.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -75,7 +76,7 @@ bool LinearOperands::isOfCalls() const { return ::isOfCalls(weight); }
 
 static bool keepsState(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (function.getArgAttr(i, attr::state))
+    if (!stateOfArgument(function, i).empty())
       return true;
   return false;
 }

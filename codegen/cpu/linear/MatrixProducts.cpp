@@ -87,11 +87,11 @@ public:
     forSums([&](int64_t sum, int64_t, int64_t) { cpu::ZeroMatrixOp::create(b, sum); });
     if (before)
       before->findTile(b);
-    if (split)
+    if (split) {
       findSource();
-    Value isTall = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows, constant(size));
-    if (split)
       splitStep(constant(0), isFirst);
+    }
+    Value isTall = compare(arith::CmpIPredicate::ugt, rows, size);
     auto loop = scf::ForOp::create(b, constant(0), constant(steps), constant(size));
     const LinearFormat &format =
         parts == parts::kRounded ? bfloat16MatrixFormat() : float32MatrixFormat();
@@ -199,7 +199,7 @@ private:
     Value zero = constant(0), ofRows = arith::DivUIOp::create(b, first, constant(size)),
           ofSteps = arith::DivUIOp::create(b, step, constant(size));
     Value next = arith::AddIOp::create(b, step, constant(size));
-    Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, constant(steps));
+    Value isLast = compare(arith::CmpIPredicate::eq, next, steps);
     next = arith::SelectOp::create(b, isLast, zero, next);
     Value rowsBehind = arith::AddIOp::create(b, ofRows, constant(2));
     Value nextRows = arith::SelectOp::create(b, isLast, rowsBehind, ofRows);

@@ -273,14 +273,6 @@ void fetchForEpilogue(scf::ForOp loop) {
   }
 }
 
-/// Whether a step makes what it reads of the panel.
-bool isOfTask(const PanelRead &read) {
-  Value panels = read.panel;
-  while (auto slice = panels.getDefiningOp<memref::SubViewOp>())
-    panels = slice.getSource();
-  return panels.getDefiningOp<memref::AllocOp>();
-}
-
 void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(loop);
   PanelRead read = panelRead(loop);
@@ -291,8 +283,9 @@ void fetchPanels(scf::ForOp loop, cpu::TargetAttr target) {
       fetchNextWeight(loop, read, pack, target);
     return;
   }
+  bool isOfTask = read.all().getDefiningOp<memref::AllocOp>(); // made by the steps that read it
   if (format.usesMatrixRegisters())
-    return isOfTask(read) ? void() : fetchBehind(loop, read, target);
+    return isOfTask ? void() : fetchBehind(loop, read, target);
   int64_t k = linearMark(loop).getSteps() * format.products();
   int64_t bytesOfK = format.columnBytes(k) * read.columns() / k;
   if (linearMark(loop).getPanels() > 1 && bytesOfK < target.getLineBytes())

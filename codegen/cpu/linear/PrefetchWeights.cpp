@@ -9,10 +9,7 @@ using namespace mlir::transformer;
 
 Operation *transformer::packOf(const PanelRead &read) {
   Operation *last = nullptr; // tasks that are one share their panel
-  Value panels = read.panel;
-  while (auto slice = panels.getDefiningOp<memref::SubViewOp>())
-    panels = slice.getSource();
-  for (Operation *user : panels.getUsers()) {
+  for (Operation *user : read.all().getUsers()) {
     auto pack = dyn_cast<cpu::PackWeightOp>(user);
     auto split = dyn_cast<cpu::SplitPanelsOp>(user);
     if (!(pack && pack.getFirst()) && !(split && split.getFirst()))

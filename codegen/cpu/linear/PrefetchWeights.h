@@ -20,6 +20,14 @@ struct PanelRead {
   int64_t columns() const { return type().getShape().back(); }
   int64_t rowBytes() const { return columns() * type().getElementTypeBitWidth() / 8; }
 
+  /// The buffer that the panel is a part of.
+  Value all() const {
+    Value panels = panel;
+    while (auto slice = panels.getDefiningOp<memref::SubViewOp>())
+      panels = slice.getSource();
+    return panels;
+  }
+
 private:
   MemRefType type() const { return cast<MemRefType>(panel.getType()); }
 };

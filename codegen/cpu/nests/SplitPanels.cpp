@@ -50,28 +50,22 @@ void SplitNest::emitWord(Value row, Value to, Value word, int64_t count) const {
 void SplitNest::emitPanel(Value from, Value to) const {
   Value first = b.mul(from, k);
   int64_t words = cast<MemRefType>(parts.getType()).getDimSize(2);
-  auto emitWords = [&](int64_t lower, int64_t upper, int64_t count) { // of the panel
-    auto clamp = [&](int64_t word) {
-      return b.min(b.notNegative(b.sub(b.index(word), firstWord)), b.index(words));
-    };
-    Value begin = lower ? clamp(lower) : b.index(0);
-    b.forEach(begin, clamp(upper), 1, [&](Value word) {
+  auto emitWords = [&](Value lower, Value upper, int64_t count) { // of those that there is room for
+    b.forEach(lower, upper, 1, [&](Value word) {
       Value row = b.mul(b.add(firstWord, word), 2);
       emitWord(b.add(first, row), to, word, count);
     });
   };
-  if (inside) {
-    b.forEach(b.index(0), b.index(words), 1, [&](Value word) {
-      Value row = b.mul(b.add(firstWord, word), 2);
-      emitWord(b.add(first, row), to, word, /*count=*/2);
-    });
-    return;
-  }
+  if (inside)
+    return emitWords(b.index(0), b.index(words), /*count=*/2);
+  auto clamp = [&](int64_t word) { // of the panel
+    return b.min(b.notNegative(b.sub(b.index(word), firstWord)), b.index(words));
+  };
   int64_t all = llvm::divideCeil(k, 2);
-  emitWords(0, k / 2, /*count=*/2);
+  emitWords(b.index(0), clamp(k / 2), /*count=*/2);
   if (k % 2)
-    emitWords(k / 2, all, /*count=*/1);
-  emitWords(all, llvm::alignTo(all, words), /*count=*/0);
+    emitWords(clamp(k / 2), clamp(all), /*count=*/1);
+  emitWords(clamp(all), clamp(llvm::alignTo(all, words)), /*count=*/0);
 }
 
 void transformer::emitNest(Emit &b, cpu::SplitPanelsOp op) {

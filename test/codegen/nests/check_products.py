@@ -200,21 +200,15 @@ func.func @some{k}(%at: memref<1xindex>, %w: {w}, %y: {some}) {{
   %first = memref.load %at[%zero] : memref<1xindex>
   transformer_cpu.split_panels at %first ins(%w) outs(%y) : ({w}, index, {some}) -> ()
   return
-}}
-func.func @step{k}(%at: memref<2xindex>, %w: {w}, %y: {step}) {{
+}}"""
+        for name, flag, y in (("step", "ahead", step), ("word", "inside", one)):
+            text += f"""
+func.func @{name}{k}(%at: memref<2xindex>, %w: {w}, %y: {y}) {{
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %first = memref.load %at[%zero] : memref<2xindex>
   %word = memref.load %at[%one] : memref<2xindex>
-  transformer_cpu.split_panels at %first words %word ahead ins(%w) outs(%y) : ({w}, index, index, {step}) -> ()
-  return
-}}
-func.func @word{k}(%at: memref<2xindex>, %w: {w}, %y: {one}) {{
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %first = memref.load %at[%zero] : memref<2xindex>
-  %word = memref.load %at[%one] : memref<2xindex>
-  transformer_cpu.split_panels at %first words %word inside ins(%w) outs(%y) : ({w}, index, index, {one}) -> ()
+  transformer_cpu.split_panels at %first words %word {flag} ins(%w) outs(%y) : ({w}, index, index, {y}) -> ()
   return
 }}"""
     library = nests.build(text, BF16_ARCH)
@@ -236,14 +230,11 @@ func.func @word{k}(%at: memref<2xindex>, %w: {w}, %y: {one}) {{
         check(f"split_panels {k}x{count * panel} by parts", some)
         same = True
         for first in range(count):
-            for word in range(0, steps, 16):
-                y = np.full((1, 3, 16, panel), 77, np.uint32)
-                nests.call(library[f"step{k}"], np.array([first, word], np.int64), w, y)
-                same &= np.array_equal(y[0], wanted[first, :, word : word + 16])
-            for word in range(k // 2):
-                y = np.full((1, 3, 1, panel), 77, np.uint32)
-                nests.call(library[f"word{k}"], np.array([first, word], np.int64), w, y)
-                same &= np.array_equal(y[0], wanted[first, :, word : word + 1])
+            for name, size, end in (("step", 16, steps), ("word", 1, k // 2)):
+                for word in range(0, end, size):
+                    y = np.full((1, 3, size, panel), 77, np.uint32)
+                    nests.call(library[f"{name}{k}"], np.array([first, word], np.int64), w, y)
+                    same &= np.array_equal(y[0], wanted[first, :, word : word + size])
         check(f"split_panels {k}x{count * panel} by words", same)
 
 
