@@ -179,10 +179,10 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
   let summary = "Fetch the next weight panel while this one is multiplied";
   let description = [{
     In the unrolled loop over k of every register tile with at least four rows:
-    the first two row tiles fetch half of what follows in memory each (the
-    panel's next block of k, or the next panel), a cache line at a time, so that
-    the stream from memory is even; the first alone where weights are so narrow that
-    an iteration reads no more than a line. Steps of Winograd's inner product fetch as much
+    the row tiles share what follows in memory (the panel's next block of k, or the
+    next panel). Each turn of a tile fetches a cache line, or as many as make it up
+    where tiles are few, so that the stream from memory is even; two tiles at least share
+    it, where a turn reads two lines or more. Steps of Winograd's inner product fetch as much
     as they read, a distance ahead, where tiles are one vector wide, so tall that they may be
     alone; so do words of 4-bit weights. Tiles two vectors wide fetch a part each of what comes
     after their block of k, smaller the more of them there are. Tiles of fewer rows, which go

@@ -1,23 +1,30 @@
 // RUN: transformer-opt %s --transformer-cpu-set-target=arch=x86-64-v3 --transformer-cpu-prefetch-panels --canonicalize --cse | FileCheck %s
 
-// Four rows at a time, k unrolled by 4, a block of 64 of 128 k, panels of 16 columns (one line):
-// the first two row tiles fetch half of the next 64 rows in memory each, a line for every two k.
-// Behind the panel's end these are the first rows of the next panel.
+// Four rows at a time, k unrolled by 4, a block of 64 of 128 k, panels of 16 columns (one line): row
+// tiles share the next 64 rows in memory, behind the panel's end the first of the next panel. A k of
+// a tile fetches 1 / tiles of a line, in 2^-20; a step one line, or the next one, too, where there are
+// two tiles or three.
 // CHECK-LABEL: func.func @four_rows
-// CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x16xf32>, %[[P:[^ ]*]]: index, %{{.*}}: index, %[[BEGIN:[^ ]*]]: index, %[[END:[^ ]*]]: index)
-// CHECK: scf.for %[[M:[^ ]*]] = %c0 to
-// CHECK: %[[TILE:.*]] = arith.divui
-// CHECK: %[[PART:.*]] = arith.muli %[[TILE]], %c32
-// CHECK: %[[FIRST:.*]] = arith.minui %[[PART]], %c32
+// CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x16xf32>, %[[P:[^ ]*]]: index, %[[M:[^ ]*]]: index, %[[BEGIN:[^ ]*]]: index, %[[END:[^ ]*]]: index)
+// CHECK: %[[TILES:.*]] = arith.ceildivui %[[M]], %c4
+// CHECK: %[[SOME:.*]] = arith.maxui %[[TILES]], %c2
+// CHECK: %[[RATE:.*]] = arith.divui %c1048576, %[[SOME]]
+// CHECK: %[[FEW:.*]] = arith.cmpi ult, %[[SOME]], %c4
+// CHECK: %[[APART:.*]] = arith.select %[[FEW]], %c1, %c0
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to
+// CHECK: %[[TILE:.*]] = arith.divui %[[I]], %c4
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[TILE]], %c64
 // CHECK: scf.for %[[K:[^ ]*]] = %[[BEGIN]] to %[[END]]
 // CHECK: %[[DONE:.*]] = arith.subi %[[K]], %[[BEGIN]]
-// CHECK: %[[HALF:.*]] = arith.divui %[[DONE]], %c2
-// CHECK: %[[OWN:.*]] = arith.addi %[[FIRST]], %[[HALF]]
+// CHECK: %[[ALL:.*]] = arith.addi %[[BEFORE]], %[[DONE]]
+// CHECK: %[[SHARE:.*]] = arith.muli %[[ALL]], %[[RATE]]
+// CHECK: %[[LINE:.*]] = arith.shrui %[[SHARE]], %c20
 // CHECK: %[[START:.*]] = arith.subi %[[K]], %[[DONE]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[START]], %c64
-// CHECK: %[[ROW:.*]] = arith.addi %[[NEXT]], %[[OWN]]
+// CHECK: %[[ROW:.*]] = arith.addi %[[NEXT]], %[[LINE]]
 // CHECK: memref.prefetch %[[W]][%[[P]], %[[ROW]], %c0], read, locality<2>, data : memref<3x128x16xf32>
-// CHECK: %[[ROW2:.*]] = arith.addi %[[ROW]], %c1
+// CHECK: %[[LINE2:.*]] = arith.addi %[[LINE]], %[[APART]]
+// CHECK: %[[ROW2:.*]] = arith.addi %[[NEXT]], %[[LINE2]]
 // CHECK: memref.prefetch %[[W]][%[[P]], %[[ROW2]], %c0]
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.transfer_read

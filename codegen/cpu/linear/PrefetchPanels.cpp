@@ -24,9 +24,11 @@ namespace {
 
 /// A tile of fewer rows reads its own panel as fast as memory allows.
 constexpr unsigned kFewestRows = 4;
-/// Row tiles that share the work of fetching a panel, as long as each fetches a whole line now and
-/// then.
-constexpr int64_t kTilesPerPanel = 2;
+/// As many row tiles at least share the work of fetching a panel, as long as each fetches a whole
+/// line a step.
+constexpr int64_t kFewestTiles = 2;
+/// Numbers of lines are counted in units of 2^-kFraction.
+constexpr int64_t kFraction = 20;
 
 /// Of the register tile whose sums `loop` carries.
 int64_t rowsOf(scf::ForOp loop) { return loop.getNumResults() / linearMark(loop).getPanels(); }
@@ -62,9 +64,10 @@ void fetchLine(OpBuilder &b, const PanelRead &read, ValueRange at) {
   fetchLine(b, read.loc(), read.panel, at);
 }
 
-/// Tile t of the rows fetches part t of what comes after this block of k, evenly
-/// over its own k: the panel's next block, or, behind its end, the first block
-/// of the next panel.
+/// Tiles share what comes after this block of k: the panel's next block, or, behind its end, the
+/// first block of the next panel. Each fetches as much of it as the others, evenly over its own k:
+/// a line a step, or as many as make it up where tiles are few; these are one and the same line,
+/// which costs less than a branch, where tiles are many.
 void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
@@ -72,33 +75,42 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !read || !step || rowsOf(loop) < kFewestRows)
     return;
-  int64_t k = linearMark(loop).getSteps(), columns = read.columns(), bytes = read.rowBytes();
-  int64_t tiles = std::min(kTilesPerPanel, *step * bytes / target.getLineBytes());
-  if (tiles == 0 || *step < tiles)
+  int64_t k = linearMark(loop).getSteps(), bytes = read.rowBytes(), line = target.getLineBytes();
+  int64_t ofStep = *step * bytes / line, fewestTiles = std::min(kFewestTiles, ofStep);
+  if (fewestTiles == 0)
     return;
-  int64_t part = k / tiles; // k that one tile fetches
-  int64_t linesPerStep = *step * bytes / target.getLineBytes() / tiles;
-  ImplicitLocOpBuilder b(loop.getLoc(), all);
+  ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  Value tile = arith::DivUIOp::create(
-      b, arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound()), rows.getStep());
-  Value first =
-      arith::MinUIOp::create(b, arith::MulIOp::create(b, tile, constant(part)), constant(k - part));
-  b.setInsertionPointToStart(loop.getBody());
-  Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
-  if (int64_t before = linearMark(all).getBefore())
-    done = arith::AddIOp::create(b, done, constant(before));
-  Value row = arith::AddIOp::create(b, first, arith::DivUIOp::create(b, done, constant(tiles)));
-  int64_t elementsPerLine = target.getLineBytes() * columns / bytes,
-          linesPerRow = bytes / target.getLineBytes(), rowsPerLine = target.getLineBytes() / bytes;
+  auto distance = [&](Value low, Value high) { return arith::SubIOp::create(b, high, low); };
+  Value height = distance(rows.getLowerBound(), rows.getUpperBound());
+  Value tiles = arith::CeilDivUIOp::create(b, height, rows.getStep());
+  tiles = arith::MaxUIOp::create(b, tiles, constant(fewestTiles));
+  // Lines for a k of a tile, in units of 2^-kFraction.
+  Value rate = arith::DivUIOp::create(b, constant((bytes << kFraction) / line), tiles);
+  Value areFew = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tiles, constant(ofStep));
+  Value apart = arith::SelectOp::create(b, areFew, constant(1), constant(0));
+
+  b.setInsertionPoint(all);
+  Value above = distance(rows.getLowerBound(), rows.getInductionVar());
+  Value tile = arith::DivUIOp::create(b, above, rows.getStep());
+  Value before = arith::MulIOp::create(b, tile, constant(k));
+
   b.setInsertionPoint(read.op);
-  Value start = arith::SubIOp::create(b, read.indices[1], done);
-  row = arith::AddIOp::create(b, arith::AddIOp::create(b, start, constant(k)), row);
-  for (int64_t i = 0; i < linesPerStep; ++i) {
-    Value line =
-        arith::AddIOp::create(b, row, constant(linesPerRow ? i / linesPerRow : i * rowsPerLine));
-    Value column = constant(linesPerRow ? i % linesPerRow * elementsPerLine : 0);
-    fetchLine(b, read, {read.indices[0], line, column});
+  Value done = distance(all.getLowerBound(), loop.getInductionVar());
+  if (int64_t inFront = linearMark(all).getBefore())
+    done = arith::AddIOp::create(b, done, constant(inFront));
+  Value first = arith::MulIOp::create(b, arith::AddIOp::create(b, before, done), rate);
+  first = arith::ShRUIOp::create(b, first, constant(kFraction));
+  Value next = arith::AddIOp::create(b, distance(done, read.indices[1]), constant(k));
+  int64_t linesOfRow = llvm::divideCeil(bytes, line), rowsOfLine = llvm::divideCeil(line, bytes);
+  for (int64_t i = 0; i < ofStep / fewestTiles; ++i) {
+    Value ahead = arith::MulIOp::create(b, apart, constant(i));
+    Value at = arith::AddIOp::create(b, first, ahead);
+    Value row = arith::DivUIOp::create(b, at, constant(linesOfRow));
+    row = arith::MulIOp::create(b, row, constant(rowsOfLine));
+    Value part = arith::RemUIOp::create(b, at, constant(linesOfRow));
+    Value column = arith::MulIOp::create(b, part, constant(read.columns() / linesOfRow));
+    fetchLine(b, read, {read.indices[0], arith::AddIOp::create(b, next, row), column});
   }
 }
 
