@@ -61,6 +61,10 @@ static std::string problemsOf(llvm::StringRef log) {
   return "";
 }
 
+/// Kernels by several threads at once, as many on every machine, which the order of symbols depends
+/// on; the machine code of each is the same without. An older ptxas does not know how.
+static constexpr llvm::StringLiteral inThreads = "--split-compile=8";
+
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 mlir::transformer::assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef arch) {
   auto source = TemporaryFile::create("transformer-compile", "ptx");
@@ -74,15 +78,24 @@ mlir::transformer::assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm:
   if (error)
     return createStringError("cannot write " + source->path() + ": " + error.message());
   std::string archOption = ("-arch=" + arch).str();
-  llvm::StringRef words[] = {ptxas, "-v", archOption, source->path(), "-o", cubin->path()};
+  llvm::SmallVector<llvm::StringRef> words = {ptxas, "-v",          archOption, source->path(),
+                                              "-o",  cubin->path(), inThreads};
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, log->path(), log->path()};
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(ptxas, words, std::nullopt, redirects, 0, 0, &message);
-  auto text = llvm::MemoryBuffer::getFile(log->path());
-  llvm::StringRef said = text ? (*text)->getBuffer() : "";
-  if (code != 0)
-    return createStringError("ptxas failed: " +
-                             (message.empty() ? said.take_front(400).str() : message));
+  std::string message, said;
+  auto failed = [&] {
+    message.clear();
+    int code = llvm::sys::ExecuteAndWait(ptxas, words, std::nullopt, redirects, 0, 0, &message);
+    auto text = llvm::MemoryBuffer::getFile(log->path());
+    said = text ? (*text)->getBuffer().str() : "";
+    return code != 0;
+  };
+  bool bad = failed();
+  if (bad && llvm::StringRef(said).contains("Unknown option")) {
+    words.pop_back();
+    bad = failed();
+  }
+  if (bad)
+    return createStringError("ptxas failed: " + (message.empty() ? said.substr(0, 400) : message));
   if (std::string problem = problemsOf(said); !problem.empty())
     return createStringError("ptxas: " + problem);
   auto result = llvm::MemoryBuffer::getFile(cubin->path(), false, false);
