@@ -66,8 +66,8 @@ void fetchLine(OpBuilder &b, const PanelRead &read, ValueRange at) {
 
 /// Tiles share what comes after this block of k: the panel's next block, or, behind its end, the
 /// first block of the next panel. Each fetches as much of it as the others, evenly over its own k:
-/// a line a step, or as many as make it up where tiles are few; these are one and the same line,
-/// which costs less than a branch, where tiles are many.
+/// a line a step, or as many as make it up where tiles are few; where they are many, these are one
+/// and the same line, rather than behind a branch in the loop.
 void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   scf::ForOp all = throughK(loop);
   auto rows = dyn_cast<scf::ForOp>(all->getParentOp());
