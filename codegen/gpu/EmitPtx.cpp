@@ -82,19 +82,19 @@ mlir::transformer::assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm:
                                               "-o",  cubin->path(), inThreads};
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, log->path(), log->path()};
   std::string message, said;
-  auto failed = [&] {
+  auto assemble = [&] {
     message.clear();
     int code = llvm::sys::ExecuteAndWait(ptxas, words, std::nullopt, redirects, 0, 0, &message);
     auto text = llvm::MemoryBuffer::getFile(log->path());
     said = text ? (*text)->getBuffer().str() : "";
-    return code != 0;
+    return code == 0;
   };
-  bool bad = failed();
-  if (bad && llvm::StringRef(said).contains("Unknown option")) {
+  bool assembled = assemble();
+  if (!assembled && llvm::StringRef(said).contains("Unknown option")) {
     words.pop_back();
-    bad = failed();
+    assembled = assemble();
   }
-  if (bad)
+  if (!assembled)
     return createStringError("ptxas failed: " + (message.empty() ? said.substr(0, 400) : message));
   if (std::string problem = problemsOf(said); !problem.empty())
     return createStringError("ptxas: " + problem);

@@ -81,27 +81,21 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
     return;
   ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  auto distance = [&](Value low, Value high) { return arith::SubIOp::create(b, high, low); };
-  Value height = distance(rows.getLowerBound(), rows.getUpperBound());
-  Value tiles = arith::CeilDivUIOp::create(b, height, rows.getStep());
-  tiles = arith::MaxUIOp::create(b, tiles, constant(fewestTiles));
+  Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(fewestTiles));
   // Lines for a k of a tile, in units of 2^-kFraction.
   Value rate = arith::DivUIOp::create(b, constant((bytes << kFraction) / line), tiles);
   Value areFew = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tiles, constant(ofStep));
   Value apart = arith::SelectOp::create(b, areFew, constant(1), constant(0));
 
   b.setInsertionPoint(all);
-  Value above = distance(rows.getLowerBound(), rows.getInductionVar());
-  Value tile = arith::DivUIOp::create(b, above, rows.getStep());
-  Value before = arith::MulIOp::create(b, tile, constant(k));
+  Value before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(k));
 
   b.setInsertionPoint(read.op);
-  Value done = distance(all.getLowerBound(), loop.getInductionVar());
-  if (int64_t inFront = linearMark(all).getBefore())
-    done = arith::AddIOp::create(b, done, constant(inFront));
+  Value done = doneOfK(b, loop);
   Value first = arith::MulIOp::create(b, arith::AddIOp::create(b, before, done), rate);
   first = arith::ShRUIOp::create(b, first, constant(kFraction));
-  Value next = arith::AddIOp::create(b, distance(done, read.indices[1]), constant(k));
+  Value start = arith::SubIOp::create(b, read.indices[1], done);
+  Value next = arith::AddIOp::create(b, start, constant(k));
   int64_t linesOfRow = llvm::divideCeil(bytes, line), rowsOfLine = llvm::divideCeil(line, bytes);
   for (int64_t i = 0; i < ofStep / fewestTiles; ++i) {
     Value ahead = arith::MulIOp::create(b, apart, constant(i));
@@ -150,15 +144,13 @@ void fetchStepShare(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr targ
   int64_t step = formatOf(loop).panelRows() * columns, panel = linearMark(loop).getSteps() * step;
   ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  Value height = arith::SubIOp::create(b, rows.getUpperBound(), rows.getLowerBound());
-  Value tiles = arith::CeilDivUIOp::create(b, height, rows.getStep());
+  Value tiles = numTiles(b, rows);
   Value lines = arith::CeilDivUIOp::create(b, constant(step / line), tiles);
   Value share = arith::MulIOp::create(b, lines, constant(line)); // elements a step
   Value ofTile = arith::MulIOp::create(b, share, constant(linearMark(loop).getSteps()));
   Value last = arith::SubIOp::create(b, constant(2 * panel), ofTile);
   b.setInsertionPoint(all);
-  Value above = arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound());
-  Value tile = arith::DivUIOp::create(b, above, rows.getStep());
+  Value tile = numberOfTile(b, rows);
   Value first = arith::AddIOp::create(b, arith::MulIOp::create(b, tile, ofTile), constant(panel));
   first = arith::MinUIOp::create(b, first, last); // tiles may be more than shares
   b.setInsertionPoint(read.op);

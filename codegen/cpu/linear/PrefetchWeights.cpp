@@ -7,6 +7,24 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+Value transformer::numTiles(ImplicitLocOpBuilder &b, scf::ForOp rows) {
+  Value height = arith::SubIOp::create(b, rows.getUpperBound(), rows.getLowerBound());
+  return arith::CeilDivUIOp::create(b, height, rows.getStep());
+}
+
+Value transformer::numberOfTile(ImplicitLocOpBuilder &b, scf::ForOp rows) {
+  Value above = arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound());
+  return arith::DivUIOp::create(b, above, rows.getStep());
+}
+
+Value transformer::doneOfK(ImplicitLocOpBuilder &b, scf::ForOp loop) {
+  scf::ForOp all = throughK(loop);
+  Value done = arith::SubIOp::create(b, loop.getInductionVar(), all.getLowerBound());
+  if (int64_t before = linearMark(all).getBefore())
+    done = arith::AddIOp::create(b, done, arith::ConstantIndexOp::create(b, before));
+  return done;
+}
+
 Operation *transformer::packOf(const PanelRead &read) {
   Operation *last = nullptr; // tasks that are one share their panel
   for (Operation *user : read.all().getUsers()) {
@@ -77,22 +95,16 @@ void transformer::fetchNextWeight(scf::ForOp loop, const PanelRead &read, cpu::P
   int64_t lines = PanelLines(pack, pack.getWeights()[0], target.getLineBytes()).count();
   ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  auto distance = [&](Value low, Value high) { return arith::SubIOp::create(b, high, low); };
-  Value tiles = arith::CeilDivUIOp::create(b, distance(rows.getLowerBound(), rows.getUpperBound()),
-                                           rows.getStep());
-  tiles = arith::MaxUIOp::create(b, tiles, constant(1)); // without rows the share is of no loop
+  // Without rows the share is of no loop.
+  Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(1));
   Value turnsOfAll = arith::MulIOp::create(b, tiles, constant(turns));
   Value share = arith::CeilDivUIOp::create(b, constant(lines), turnsOfAll);
   b.setInsertionPoint(all);
-  Value tile = arith::DivUIOp::create(b, distance(rows.getLowerBound(), rows.getInductionVar()),
-                                      rows.getStep());
-  Value before = arith::MulIOp::create(b, tile, constant(turns));
+  Value before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(turns));
 
   b.setInsertionPoint(read.op);
-  Value done = distance(all.getLowerBound(), loop.getInductionVar());
-  if (int64_t inFront = linearMark(all).getBefore())
-    done = arith::AddIOp::create(b, done, constant(inFront));
-  Value turn = arith::AddIOp::create(b, before, arith::DivUIOp::create(b, done, constant(*step)));
+  Value turn = arith::AddIOp::create(b, before,
+                                     arith::DivUIOp::create(b, doneOfK(b, loop), constant(*step)));
   Value first = arith::MulIOp::create(b, turn, share);
   Value end = arith::AddIOp::create(b, first, share);
   end = arith::MinUIOp::create(b, end, constant(lines));

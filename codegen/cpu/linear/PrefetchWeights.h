@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::transformer {
 
@@ -31,6 +32,12 @@ struct PanelRead {
 private:
   MemRefType type() const { return cast<MemRefType>(panel.getType()); }
 };
+
+/// Of the register tiles that `rows` goes through: how many there are, and the number of its own.
+Value numTiles(ImplicitLocOpBuilder &b, scf::ForOp rows);
+Value numberOfTile(ImplicitLocOpBuilder &b, scf::ForOp rows);
+/// Of all k of a tile those in front of this turn of `loop`.
+Value doneOfK(ImplicitLocOpBuilder &b, scf::ForOp loop);
 
 /// What makes the panel that is read, if that is in its task; null if not.
 Operation *packOf(const PanelRead &read);
