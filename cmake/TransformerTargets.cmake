@@ -18,6 +18,7 @@ file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "")
 add_library(transformer_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
 target_link_libraries(transformer_pch PUBLIC transformer_compiler_flags)
 target_precompile_headers(transformer_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/CompilerPch.h)
+add_dependencies(transformer_pch TransformerDialectGen TransformerKernelGen)
 
 # TableGen (and C++) files name each other from the repository root.
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
@@ -36,5 +37,9 @@ function(transformer_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} transformer_compiler_flags)
+  # The header is for libraries: an executable's -fPIE would refuse it.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_precompile_headers(${name} REUSE_FROM transformer_pch)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
