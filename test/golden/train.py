@@ -173,14 +173,13 @@ def dropout_rates(case: Path) -> list[str]:
 class Runs:
     """Programs of a case, and what they log and save."""
 
-    def __init__(self, compiler: Path, case: Path, optimizer: str, folder: Path):
-        self.compiler, self.case, self.optimizer, self.folder = compiler, case, optimizer, folder
+    def __init__(self, compiler: Path, case: Path, optimizer: str, folder: Path, verify: bool = True):
+        self.compiler, self.case, self.optimizer, self.folder, self.verify = compiler, case, optimizer, folder, verify
 
     def compile(self, *options: str) -> Path:
         program = self.folder / "-".join(["program", *options])
         mode = ("--mode", "train", "--optimizer", self.optimizer)
-        # golden/first_step verifies the same families' IR after every pass.
-        compile_program(self.compiler, self.case, program, *mode, *options, verify=False)
+        compile_program(self.compiler, self.case, program, *mode, *options, verify=self.verify)
         return program
 
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:
@@ -291,7 +290,8 @@ def check(compiler: Path, case: Path, optimizer: str, bits: int, live: bool, rec
     data, labels = data_of(case)
     expected = expected_of(case, data, labels, optimizer, live, record)
     with tempfile.TemporaryDirectory() as scratch:
-        runs = Runs(compiler, case, optimizer, Path(scratch))
+        # golden/first_step verifies the same families' IR after every pass.
+        runs = Runs(compiler, case, optimizer, Path(scratch), verify=False)
         save_file(data | labels, runs.folder / "data.safetensors")
         lines = check_bits(runs, bits, "--dropout", "0")
         shares = [
