@@ -87,16 +87,16 @@ def run_on_gpu(description: str, name: str, check: Callable[..., None], forms: S
     return report.finish()
 
 
-def compile_program(compiler: Path, source: Path, program: Path, *options: str, verify: bool = True) -> None:
-    """Compiles, verifying the IR after every pass, which takes a fifth of the time, or raises RuntimeError. What tests
-    compile again with the same options is kept in the folder that TRANSFORMER_TEST_PROGRAMS names, if it does."""
-    options = (*options, *TARGET, *(["--verify-each"] if verify else []))
+def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
+    """Compiles, verifying the IR after every pass, or raises RuntimeError. What tests compile again with the same
+    options is kept in the folder that TRANSFORMER_TEST_PROGRAMS names, if it does."""
+    options = (*options, *TARGET)
     kept = _kept(compiler, source, program.suffix, [str(option) for option in options])
     if kept and kept.exists():
         program.unlink(missing_ok=True)
         _copy(kept, program)
         return
-    done = execute([compiler, source, "-o", program, *options], COMPILE_SECONDS)
+    done = execute([compiler, source, "-o", program, "--verify-each", *options], COMPILE_SECONDS)
     if done.code != 0 or not program.exists():
         raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
     if kept:

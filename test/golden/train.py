@@ -189,13 +189,13 @@ def dropout_rates(case: Path) -> list[str]:
 class Runs:
     """Programs of a case, and what they log and save."""
 
-    def __init__(self, compiler: Path, case: Path, optimizer: str, folder: Path, verify: bool = True):
-        self.compiler, self.case, self.optimizer, self.folder, self.verify = compiler, case, optimizer, folder, verify
+    def __init__(self, compiler: Path, case: Path, optimizer: str, folder: Path):
+        self.compiler, self.case, self.optimizer, self.folder = compiler, case, optimizer, folder
 
     def compile(self, *options: str) -> Path:
         program = self.folder / "-".join(["program", *options])
         mode = ("--mode", "train", "--optimizer", self.optimizer)
-        compile_program(self.compiler, self.case, program, *mode, *options, verify=self.verify)
+        compile_program(self.compiler, self.case, program, *mode, *options)
         return program
 
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:
@@ -306,8 +306,7 @@ def check(compiler: Path, case: Path, optimizer: str, bits: int, live: bool, rec
     data, labels = data_of(case)
     expected = expected_of(case, data, labels, optimizer, live, record)
     with tempfile.TemporaryDirectory() as scratch:
-        # golden/first_step verifies the same families' IR after every pass.
-        runs = Runs(compiler, case, optimizer, Path(scratch), verify=False)
+        runs = Runs(compiler, case, optimizer, Path(scratch))
         save_file(data | labels, runs.folder / "data.safetensors")
         lines = check_bits(runs, bits, "--dropout", "0")
         shares = [
