@@ -15,8 +15,8 @@ seeds do: between the least and the largest, or not farther outside than these a
 their first five are far closer to each other than so many are.)
 
 What PyTorch gives is recorded (`training.safetensors`, of other optimizers than AdamW `training-NAME.safetensors`:
-float64's curves, rounded weights, and the gaps, of some cases those of a single run); with --live the installed one is asked, with --record its answers
-are written.
+float64's curves, rounded weights, and the gaps, of ViT the largest of several runs in float32, of the others one run's);
+with --live the installed one is asked, with --record its answers are written.
 """
 
 import argparse
@@ -148,7 +148,7 @@ def curves_of(
 
 def single_curves(case: Path, data: Arrays, labels: Arrays, chosen: Optimizer) -> Iterator[tuple[np.ndarray, np.ndarray, Arrays]]:
     """PyTorch's in float32, by each of its ways to add: with oneDNN and without, by one thread and by two. A gap of
-    one run is next to nothing by chance: those of a norm were between 5e-8 and 3.5e-7 of it in the same step."""
+    one run may be next to nothing by chance: in ViT's second step with SGD those of the norm are 5e-8 to 3e-7 of it."""
     import torch
 
     before = torch.get_num_threads()
