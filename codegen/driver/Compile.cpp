@@ -413,8 +413,9 @@ llvm::Error mlir::transformer::compile(const CompileOptions &given) {
     if (!found)
       return found.takeError();
     target = *found;
-    if (llvm::Error error = checkNumbers(options, target))
-      return error;
+    if (!options.kind) // stages of the caller's own need not multiply as the target does
+      if (llvm::Error error = checkNumbers(options, target))
+        return error;
   }
   std::unique_ptr<llvm::MemoryBuffer> weights;
   if (options.embedWeights) {

@@ -23,20 +23,24 @@ ALONE = {"CUDA_LAUNCH_BLOCKING": "1"}
 
 
 class Commands:
-    """Programs of a golden case with a tokenizer: for the target that is tested, and for the CPU."""
+    """Programs of a golden case with a tokenizer: for the target that is tested, and when asked for, for the CPU."""
 
     def __init__(self, compiler: Path, case: str, folder: Path, *options: str):
-        self.checkpoint, self.folder = folder / case, folder
+        self.compiler, self.checkpoint, self.folder = compiler, folder / case, folder
         shutil.copytree(GOLDEN / case, self.checkpoint)
         vocabulary = json.loads((self.checkpoint / "config.json").read_text())["vocab_size"]
         make_tokenizer(vocabulary, self.checkpoint / "tokenizer.json")
-        self.program, self.other = folder / f"{case}-gpu", folder / f"{case}-cpu"
+        self.program = folder / f"{case}-gpu"
         compile_program(compiler, self.checkpoint, self.program, *options)
-        done = execute([compiler, self.checkpoint, "-o", self.other, *options], seconds=300)
-        if done.code != 0:
-            raise RuntimeError(f"cannot compile {case}: {done.complaint()}")
         self.texts = folder / "texts.txt"
         self.texts.write_text("\n".join(TEXTS) + "\n")
+
+    def on_cpu(self) -> Path:
+        program = self.folder / f"{self.checkpoint.name}-cpu"
+        done = execute([self.compiler, self.checkpoint, "-o", program], seconds=300)
+        if done.code != 0:
+            raise RuntimeError(f"cannot compile {self.checkpoint.name} for the CPU: {done.complaint()}")
+        return program
 
     def call(self, program: Path, name: str, *options: object, **environment: str) -> Outcome:
         done = execute([program, name, "-w", self.checkpoint, *options], env={**os.environ, **environment})
@@ -55,7 +59,7 @@ class Commands:
 
 
 def why_not_embedded(commands: Commands) -> str | None:
-    found, expected = commands.vectors(commands.program), commands.vectors(commands.other)
+    found, expected = commands.vectors(commands.program), commands.vectors(commands.on_cpu())
     if found.shape != expected.shape or len(found) != len(TEXTS):
         return f"shape {found.shape}, expected {expected.shape}"
     error = np.abs(found - expected).max()
@@ -79,7 +83,7 @@ def without_numbers(value: object) -> object:
 
 
 def why_not_classified(commands: Commands) -> str | None:
-    found, expected = commands.classes(commands.program), commands.classes(commands.other)
+    found, expected = commands.classes(commands.program), commands.classes(commands.on_cpu())
     if len(found) != len(TEXTS) or without_numbers(found) != without_numbers(expected):
         return f"{found}, expected {expected}"
     pairs = list(zip(numbers_in(found), numbers_in(expected), strict=True))
