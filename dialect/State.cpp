@@ -1,6 +1,7 @@
 //===- State.cpp - arguments that functions update in place ---------------===//
 #include "dialect/State.h"
 #include "dialect/TransformerDialect.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::transformer;
@@ -25,38 +26,64 @@ std::optional<unsigned> transformer::updatedArgument(FunctionOpInterface functio
   return std::nullopt;
 }
 
-LogicalResult transformer::verifyStateArgument(FunctionOpInterface function, unsigned argument) {
-  Type type = function.getArgumentTypes()[argument];
-  if (isa<BaseMemRefType>(type)) // results are gone, the argument's memory has been updated
-    return success();
-  StringRef name = stateOfArgument(function, argument);
-  auto error = [&] { return function->emitOpError() << "state \"" << name << "\": "; };
-  if (name.empty())
-    return error() << "expected a name";
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || tensor.getNumDynamicDims() > 1)
-    return error() << "expected a tensor with at most one dynamic size, found " << type;
-  for (unsigned i = 0; i < argument; ++i)
-    if (stateOfArgument(function, i) == name)
-      return error() << "arguments " << i << " and " << argument << " both have it";
-  unsigned updated = 0;
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    if (stateOfResult(function, i) != name)
+/// The first argument that is a state's; the number of arguments if none is.
+static unsigned firstState(FunctionOpInterface function) {
+  unsigned i = 0;
+  while (i < function.getNumArguments() && !function.getArgAttr(i, attr::state))
+    ++i;
+  return i;
+}
+
+static LogicalResult verifyStates(FunctionOpInterface function) {
+  auto error = [&](StringRef name) {
+    return function->emitOpError() << "state \"" << name << "\": ";
+  };
+  struct State {
+    unsigned argument;
+    unsigned updated = 0; // times
+  };
+  llvm::MapVector<StringRef, State> states;
+  for (unsigned i = firstState(function); i < function.getNumArguments(); ++i) {
+    Type type = function.getArgumentTypes()[i];
+    auto attribute = function.getArgAttrOfType<StringAttr>(i, attr::state);
+    if (!attribute || isa<BaseMemRefType>(type)) // results are gone, the memory has been updated
       continue;
-    ++updated;
-    if (function.getResultTypes()[i] != type)
-      return error() << "expected a result of the argument's type " << type << ", found "
-                     << function.getResultTypes()[i];
+    StringRef name = attribute.getValue();
+    if (name.empty())
+      return error(name) << "expected a name";
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || tensor.getNumDynamicDims() > 1)
+      return error(name) << "expected a tensor with at most one dynamic size, found " << type;
+    auto [other, isNew] = states.insert({name, {i}});
+    if (!isNew)
+      return error(name) << "arguments " << other->second.argument << " and " << i
+                         << " both have it";
   }
-  if (updated != 1)
-    return error() << "expected one result that is the updated argument " << argument << ", found "
-                   << updated;
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    auto attribute = function.getResultAttrOfType<StringAttr>(i, attr::state);
+    if (!attribute)
+      continue;
+    StringRef name = attribute.getValue();
+    auto *state = states.find(name);
+    if (state == states.end())
+      return error(name) << "result " << i << " updates no argument";
+    ++state->second.updated;
+    Type type = function.getArgumentTypes()[state->second.argument];
+    if (function.getResultTypes()[i] != type)
+      return error(name) << "expected a result of the argument's type " << type << ", found "
+                         << function.getResultTypes()[i];
+  }
+  for (auto &[name, state] : states)
+    if (state.updated != 1)
+      return error(name) << "expected one result that is the updated argument " << state.argument
+                         << ", found " << state.updated;
   return success();
 }
 
-LogicalResult transformer::verifyStateResult(FunctionOpInterface function, unsigned result) {
-  if (updatedArgument(function, result))
-    return success();
-  return function->emitOpError() << "state \"" << stateOfResult(function, result) << "\": result "
-                                 << result << " updates no argument";
+LogicalResult transformer::verifyStateArgument(FunctionOpInterface function, unsigned argument) {
+  return argument == firstState(function) ? verifyStates(function) : success();
+}
+
+LogicalResult transformer::verifyStateResult(FunctionOpInterface function) {
+  return firstState(function) < function.getNumArguments() ? success() : verifyStates(function);
 }

@@ -21,10 +21,10 @@ llvm::StringRef stateOfResult(FunctionOpInterface function, unsigned result);
 /// The argument whose updated self a result is, if it is one's.
 std::optional<unsigned> updatedArgument(FunctionOpInterface function, unsigned result);
 
-/// Verifies that each state is one argument and one result, of one type, a tensor with at most one
-/// dynamic size.
+/// Verify that each state is one argument and one result, of one type, a tensor with at most one
+/// dynamic size: all of a function's at its first one, since a training step has hundreds.
 LogicalResult verifyStateArgument(FunctionOpInterface function, unsigned argument);
-LogicalResult verifyStateResult(FunctionOpInterface function, unsigned result);
+LogicalResult verifyStateResult(FunctionOpInterface function);
 
 } // namespace mlir::transformer
 

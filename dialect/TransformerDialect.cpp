@@ -110,14 +110,12 @@ LogicalResult TransformerDialect::verifyRegionArgAttribute(Operation *op, unsign
                                                         : success();
 }
 
-LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned,
-                                                              unsigned result,
+LogicalResult TransformerDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
                                                               NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (failed(verifyValueAttribute(op, attribute)))
     return failure();
-  return function && attribute.getName() == attr::state ? verifyStateResult(function, result)
-                                                        : success();
+  return function && attribute.getName() == attr::state ? verifyStateResult(function) : success();
 }
 
 int64_t transformer::widthOf(Value value) {

@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - the CPU's stages -----------------------------------===//
 #include "codegen/cpu/Pipelines.h"
 #include "codegen/Passes.h"
+#include "codegen/cpu/KeepTasks.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/memory/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
@@ -13,6 +14,8 @@
 
 using namespace mlir;
 using namespace mlir::transformer;
+
+static void addCleanUpOfTasks(OpPassManager &functions) { addCleanUp(functions, foldsOfTasks()); }
 
 void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef arch) {
   manager.addPass(createSetTarget({arch.str()}));
@@ -31,23 +34,23 @@ void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createTileLinear());
   functions.addPass(createVectorizeLinear());
-  addCleanUp(functions);
+  addCleanUpOfTasks(functions);
 }
 
 void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   manager.addPass(createBufferizeModule());
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  addCleanUp(functions);
+  addCleanUpOfTasks(functions);
   functions.addPass(createLowerElementwise());
   functions.addPass(createSumInBlocks());
   functions.addPass(createLowerVectors());
-  addCleanUp(functions); // constant steps of unrolled loops
+  addCleanUpOfTasks(functions); // constant steps of unrolled loops
   functions.addPass(createPrefetchPanels());
   functions.addPass(createMarkEpilogues());
   functions.addPass(createEmitNests());
-  addCleanUp(functions);
+  addCleanUpOfTasks(functions);
   manager.addPass(createPlanMemory());
-  addCleanUp(manager.nest<func::FuncOp>());
+  addCleanUpOfTasks(manager.nest<func::FuncOp>());
 }
 
 void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {

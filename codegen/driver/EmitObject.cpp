@@ -1,11 +1,8 @@
 //===- EmitObject.cpp - the LLVM dialect to LLVM IR and objects -----------===//
 #include "codegen/driver/EmitObject.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/Analysis/AssumptionCache.h"
-#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -13,7 +10,6 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/Transforms/Utils/CodeExtractor.h"
 #include "llvm/Transforms/Utils/SplitModule.h"
 #include <mutex>
 
@@ -117,35 +113,11 @@ static constexpr StringLiteral passes =
     "loop-mssa(loop-rotate,licm),loop(indvars),gvn,instcombine<no-verify-fixpoint>,simplifycfg,"
     "separate-const-offset-from-gep,early-cse,loop-mssa(licm),infer-alignment)";
 
-/// Makes functions of the outermost loops of a long function: LLVM's loop strength reduction takes
-/// longer the longer the function around a loop is. Long are the layers of tiny models, whose loops
-/// are one task each and stay where they are: of BART with 16 features it took half of all code
-/// generation.
-static void cutAtLoops(llvm::Function &function) {
-  constexpr unsigned mostInstructions = 6000;
-  if (function.getInstructionCount() <= mostInstructions)
-    return;
-  llvm::DominatorTree tree(function);
-  llvm::LoopInfo loops(tree);
-  llvm::AssumptionCache assumptions(function);
-  llvm::CodeExtractorAnalysisCache cache(function);
-  for (llvm::Loop *loop : llvm::to_vector(loops)) {
-    llvm::CodeExtractor extractor(loop->getBlocks(), &tree, /*AggregateArgs=*/false,
-                                  /*BFI=*/nullptr, /*BPI=*/nullptr, &assumptions);
-    if (llvm::Function *made = extractor.extractCodeRegion(cache))
-      made->addFnAttr(llvm::Attribute::NoInline);
-  }
-}
-
 llvm::Error mlir::transformer::optimize(llvm::Module &ir, cpu::TargetAttr target) {
   auto machine = targetMachine(target);
   if (!machine)
     return machine.takeError();
-  if (llvm::Error error = runPasses(ir, **machine, passes))
-    return error;
-  for (llvm::Function *function : llvm::to_vector(llvm::make_pointer_range(ir)))
-    cutAtLoops(*function);
-  return llvm::Error::success();
+  return runPasses(ir, **machine, passes);
 }
 
 llvm::Error mlir::transformer::emitCode(llvm::Module &module, cpu::TargetAttr target,

@@ -9,9 +9,10 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-void mlir::transformer::addCleanUp(OpPassManager &manager) {
+void mlir::transformer::addCleanUp(OpPassManager &manager, ArrayRef<std::string> disabled) {
   manager.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
+      GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled),
+      disabled));
   manager.addPass(createCSEPass());
 }
 

@@ -2,6 +2,10 @@
 #ifndef CODEGEN_MEMORY_PIPELINES_H
 #define CODEGEN_MEMORY_PIPELINES_H
 
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <string>
+
 namespace mlir {
 class OpPassManager;
 } // namespace mlir
@@ -9,8 +13,8 @@ class OpPassManager;
 namespace mlir::transformer {
 
 /// Canonicalisation, and what is computed twice once: of loops and branches that are regions, whose
-/// blocks there is nothing to gain from.
-void addCleanUp(OpPassManager &manager);
+/// blocks there is nothing to gain from. `disabled`: names of patterns that are not applied.
+void addCleanUp(OpPassManager &manager, ArrayRef<std::string> disabled = {});
 
 /// The same where control flow is blocks.
 void addBlockCleanUp(OpPassManager &manager);

@@ -64,7 +64,7 @@ func.func @forward(%x: tensor<?x100xf32>) -> tensor<?x960xf32> attributes {trans
 // Of 16 rows or fewer the next step's words are split between the products, as long as it has all
 // of them.
 // BUFFERS-LABEL: @whole_steps(
-// BUFFERS: scf.forall (%{{.*}}) = (0) to (%{{.*}}) step
+// BUFFERS: scf.forall ({{.*}}) = (0, 0) to (%{{.*}}, 1) step
 // BUFFERS: scf.for %[[BLOCK:[^ ]*]] = %c0
 // BUFFERS: scf.for %[[T:[^ ]*]] = %c0 {{.*}} step %c32
 // BUFFERS: %[[FIRST_TILE:.*]] = arith.cmpi eq, %[[T]], %c0

@@ -1,5 +1,6 @@
 //===- LinearTiles.cpp - what the passes that tile linear layers share ----===//
 #include "codegen/cpu/linear/LinearTiles.h"
+#include "codegen/cpu/KeepTasks.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -35,9 +36,9 @@ Value transformer::panelsOf(linalg::GenericOp contraction) {
   return contraction.getInputs().back();
 }
 
-RewritePatternSet transformer::tilePatterns(MLIRContext *context) {
+FrozenRewritePatternSet transformer::tilePatterns(RewritePatternSet patterns) {
   constexpr StringLiteral dialects[] = {"affine", "arith", "linalg", "scf", "tensor", "vector"};
-  RewritePatternSet patterns(context);
+  MLIRContext *context = patterns.getContext();
   for (Dialect *dialect : context->getLoadedDialects())
     if (llvm::is_contained(dialects, dialect->getNamespace()))
       dialect->getCanonicalizationPatterns(patterns);
@@ -47,7 +48,7 @@ RewritePatternSet transformer::tilePatterns(MLIRContext *context) {
   linalg::populateLinalgTilingCanonicalizationPatterns(patterns);
   scf::populateSCFForLoopCanonicalizationPatterns(patterns);
   tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
-  return patterns;
+  return FrozenRewritePatternSet(std::move(patterns), foldsOfTasks());
 }
 
 LogicalResult transformer::rewriteTiles(func::FuncOp function,

@@ -40,9 +40,9 @@ bool canPackInTasks(Operation *op);
 void moveIntoTasks(RewriterBase &rewriter, Operation *pack, scf::ForallOp tasks, int64_t panels,
                    bool ahead);
 
-/// What canonicalises loops, slices, arithmetic and vectors, no other dialect. A pass makes it
-/// once: that takes as long as applying it to a function.
-RewritePatternSet tilePatterns(MLIRContext *context);
+/// `patterns`, and what canonicalises loops, slices, arithmetic and vectors, no other dialect, and
+/// leaves tasks. A pass makes it once: that takes as long as applying it to a function.
+FrozenRewritePatternSet tilePatterns(RewritePatternSet patterns);
 
 /// Applies patterns where control flow is regions.
 LogicalResult rewriteTiles(func::FuncOp function, const FrozenRewritePatternSet &patterns);

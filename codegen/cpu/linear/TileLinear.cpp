@@ -65,7 +65,7 @@ struct TileLinearPass : mlir::transformer::impl::TileLinearBase<TileLinearPass> 
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    patterns = tilePatterns(context);
+    patterns = tilePatterns(RewritePatternSet(context));
     return success();
   }
 

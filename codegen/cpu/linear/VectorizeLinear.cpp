@@ -313,10 +313,10 @@ struct VectorizeLinearPass : mlir::transformer::impl::VectorizeLinearBase<Vector
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
-    RewritePatternSet found = tilePatterns(context);
+    RewritePatternSet found(context);
     // Reads and writes of slices become reads and writes of what they are taken from.
     tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(found);
-    patterns = std::move(found);
+    patterns = tilePatterns(std::move(found));
     return success();
   }
 
