@@ -95,8 +95,10 @@ static cl::opt<bool> embedWeights("embed-weights",
                                   cl::desc("Append the checkpoint's weights to the output"),
                                   cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print what each stage takes"), cl::cat(category));
-static cl::opt<bool> verifyEach("verify-each", cl::desc("Verify the IR after every pass"),
-                                cl::cat(category));
+static cl::opt<bool> verifyStages("verify-stages",
+                                  cl::desc("Verify the IR after each stage that --emit names"),
+                                  cl::cat(category)),
+    verifyEach("verify-each", cl::desc("Verify the IR after every pass"), cl::cat(category));
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -123,6 +125,7 @@ int main(int argc, char **argv) {
                          emit,
                          embedWeights,
                          timing,
+                         verifyStages,
                          verifyEach,
                          argv[0]};
   if (lora.getNumOccurrences())

@@ -13,6 +13,8 @@
 #include "dialect/OutputFile.h"
 #include "dialect/QuantizeOps.h"
 #include "dialect/TransformerDialect.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "models/Adapter.h"
@@ -196,6 +198,16 @@ llvm::Error addLora(ModuleOp module, const Lora &lora) {
   return llvm::Error::success();
 }
 
+struct VerifyPass : PassWrapper<VerifyPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyPass)
+  StringRef getName() const override { return "Verify"; }
+  void runOnOperation() override {
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
 /// Runs the target's stages up to the goal.
 llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &options,
                   TimingScope &timing) {
@@ -205,8 +217,11 @@ llvm::Error lower(ModuleOp module, const Goal &goal, const CompileOptions &optio
 #ifdef NDEBUG // else always
   manager.enableVerifier(options.verifyEach);
 #endif
-  for (const Stage &stage : goal.kind->stages.take_front(goal.stages))
+  for (const Stage &stage : goal.kind->stages.take_front(goal.stages)) {
     stage.build(manager, {options.arch, options.dtypes, options.purpose});
+    if (options.verifyStages)
+      manager.addPass(std::make_unique<VerifyPass>());
+  }
   DiagnosticText diagnostics(*module.getContext());
   if (failed(manager.run(module)))
     return diagnostics.error("compiling " + options.input + " failed");

@@ -31,7 +31,8 @@ struct CompileOptions {
   std::string emit; // empty: by the output's ending
   bool embedWeights = false;
   bool timing = false;
-  bool verifyEach = false;          // the IR, after every pass
+  bool verifyStages = false;        // the IR, after each of Stages.h
+  bool verifyEach = false;          // after every pass
   std::string program;              // argv[0], to find the runtime libraries
   const TargetKind *kind = nullptr; // stages of the caller's own, not those that `target` names
 };

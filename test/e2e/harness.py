@@ -87,22 +87,27 @@ def run_on_gpu(description: str, name: str, check: Callable[..., None], forms: S
     return report.finish()
 
 
-def compile_program(compiler: Path, source: Path, program: Path, *options: str) -> None:
-    """Compiles, verifying the IR after every pass, or raises RuntimeError. What tests compile again with the same
-    options is kept in the folder that TRANSFORMER_TEST_PROGRAMS names, if it does."""
+def compile_program(compiler: Path, source: Path, program: Path, *options: str, verify_each: bool = False) -> None:
+    """Compiles, verifying the IR after each stage, or after every pass, which takes a quarter longer; or raises
+    RuntimeError. What tests compile again with the same options is kept in the folder that TRANSFORMER_TEST_PROGRAMS
+    names, if it does."""
     options = (*options, *TARGET)
     kept = _kept(compiler, source, program.suffix, [str(option) for option in options])
-    if kept and kept.exists():
+    verified = kept and kept.with_suffix(".verified")  # after every pass
+    if kept and kept.exists() and (not verify_each or verified.exists()):
         program.unlink(missing_ok=True)
         _copy(kept, program)
         return
-    done = execute([compiler, source, "-o", program, "--verify-each", *options], COMPILE_SECONDS)
+    verify = "--verify-each" if verify_each else "--verify-stages"
+    done = execute([compiler, source, "-o", program, verify, *options], COMPILE_SECONDS)
     if done.code != 0 or not program.exists():
         raise RuntimeError(f"cannot compile {source}: exit code {done.code}: {done.complaint()}")
     if kept:
         part = Path(tempfile.mkdtemp(dir=kept.parent)) / kept.name
         _copy(program, part)
         part.rename(kept)
+        if verify_each:
+            verified.touch()
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -70,7 +70,7 @@ def check_case(case: Path, compiler: Path, target: list[str], launcher: list[str
     program = work / "program"
     program.unlink(missing_ok=True)
     try:
-        compile_program(compiler, case, program, *target)
+        compile_program(compiler, case, program, *target, verify_each=True)
     except RuntimeError as error:
         raise Failure(str(error)) from None
     reference = live_reference(case) if live else None

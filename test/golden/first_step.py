@@ -107,7 +107,8 @@ def check(compiler: Path, case: Path, precision: Precision, is_repeated: bool = 
         data, log, saved = (runs.folder / name for name in ("data.safetensors", "log.jsonl", "saved"))
         save_file({name: value[None] for name, value in (inputs | labels).items()}, data)
         options = ("--learning-rate", 1, "--weight-decay", 0, "--max-grad-norm", 0, "--log", log, "--save", saved)
-        runs.execute(runs.compile("--dropout", "0", *precision.options), "train", "-w", case, "--data", data, "--steps", 1, *options)
+        program = runs.compile("--dropout", "0", *precision.options, verify_each=True)
+        runs.execute(program, "train", "-w", case, "--data", data, "--steps", 1, *options)
         line = json.loads(log.read_text())
         after = load_file(saved / "model.safetensors")
     for name, found, expected in (("loss", line["loss"], loss), ("grad_norm", line["grad_norm"], norm)):

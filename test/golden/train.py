@@ -192,10 +192,10 @@ class Runs:
     def __init__(self, compiler: Path, case: Path, optimizer: str, folder: Path):
         self.compiler, self.case, self.optimizer, self.folder = compiler, case, optimizer, folder
 
-    def compile(self, *options: str) -> Path:
+    def compile(self, *options: str, verify_each: bool = False) -> Path:
         program = self.folder / "-".join(["program", *options])
         mode = ("--mode", "train", "--optimizer", self.optimizer)
-        compile_program(self.compiler, self.case, program, *mode, *options)
+        compile_program(self.compiler, self.case, program, *mode, *options, verify_each=verify_each)
         return program
 
     def train(self, program: Path, name: str, *options: object) -> tuple[list[dict[str, float]], bytes]:
@@ -272,7 +272,7 @@ def compare_dropout(found: np.ndarray, expected: Arrays) -> None:
 
 def check_bits(runs: Runs, steps: int, *options: object) -> list[dict[str, float]]:
     """What a program logs, if threads, recomputation and a break do not change a bit of the first steps."""
-    program = runs.compile(*options)
+    program = runs.compile(*options, verify_each=True)
     lines, saved = runs.train(program, "whole", "--threads", 2)
     first, saved_first = runs.train(program, "one", "--threads", 1, "--steps", steps)
     if first != lines[:steps] or (steps == STEPS and saved_first != saved):

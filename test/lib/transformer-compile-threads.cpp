@@ -28,6 +28,7 @@ int main(int argc, char **argv) {
        activations = text("activations-dtype", options.dtypes.activations);
   cl::list<std::string> frozen("freeze", cl::CommaSeparated);
   cl::opt<bool, true> accumulate("accumulate", cl::location(options.purpose.accumulate)),
+      verifyStages("verify-stages", cl::location(options.verifyStages)),
       verifyEach("verify-each", cl::location(options.verifyEach));
   cl::opt<int64_t> rank("lora");
   cl::list<std::string> targets("lora-targets", cl::CommaSeparated);

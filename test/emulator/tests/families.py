@@ -29,7 +29,7 @@ def check(compiler: Path, loader: Path, case: Path, arch: str, folder: Path) -> 
     program, ptx = folder / f"{case.name}-{arch}", folder / f"{case.name}-{arch}.ptx"
     try:
         if arch == RUN:
-            compile_program(compiler, case, program, "--target", "cuda", "--arch", arch)
+            compile_program(compiler, case, program, "--target", "cuda", "--arch", arch, verify_each=True)
             ptx.write_bytes(ptx_of(program.read_bytes()))
         else:
             compile_program(compiler, case, ptx, "--target", "cuda", "--arch", arch, "--emit", "ptx")
