@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compiles every golden case for a GPU and loads the PTX: the emulator knows every instruction in it.
 
-A module that has an instruction more than the emulator is refused when it is loaded, with the kernel and the line.
+A module that has an instruction more than the emulator is refused when it is loaded, with the kernel and the line. For
+further architectures there is a case of each family, which multiplies float32, and bfloat16.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -24,35 +26,46 @@ def ptx_of(program: bytes) -> bytes:
     return program[start : program.index(b"\0", start)]
 
 
-def check(compiler: Path, loader: Path, case: Path, arch: str, folder: Path) -> str | None:
+BF16 = ("--weights-dtype", "bf16", "--activations-dtype", "bf16")
+
+
+def check(compiler: Path, loader: Path, case: Path, arch: str, dtypes: tuple[str, ...], folder: Path) -> str | None:
     """What is wrong with a case, or None."""
-    program, ptx = folder / f"{case.name}-{arch}", folder / f"{case.name}-{arch}.ptx"
+    program = folder / "-".join([case.name, arch, *dtypes[1::2]])
+    ptx = program.with_suffix(".ptx")
     try:
         if arch == RUN:
             compile_program(compiler, case, program, "--target", "cuda", "--arch", arch, verify_each=True)
             ptx.write_bytes(ptx_of(program.read_bytes()))
         else:
-            compile_program(compiler, case, ptx, "--target", "cuda", "--arch", arch, "--emit", "ptx")
+            compile_program(compiler, case, ptx, "--target", "cuda", "--arch", arch, "--emit", "ptx", *dtypes)
     except (RuntimeError, ValueError) as error:
         return str(error)
     done = execute([loader, ptx])
     return None if done.code == 0 else done.complaint()
 
 
+def first_of_families(cases: list[Path]) -> list[Path]:
+    """The first case of each model type."""
+    types = {json.loads((case / "config.json").read_text())["model_type"]: case for case in reversed(cases)}
+    return sorted(types.values())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
     parser.add_argument("--load", type=Path, required=True, help="load_ptx")
-    parser.add_argument("--arch", nargs="+", default=["sm_80"])
+    parser.add_argument("--others", nargs="*", default=[], help=f"architectures beside {RUN}")
     parser.add_argument("cases", nargs="*", help="names of golden cases (default: all)")
     options = parser.parse_args()
     cases = [GOLDEN / name for name in options.cases] or sorted(path.parent for path in GOLDEN.glob("*/config.json"))
+    jobs = [(case, RUN, ()) for case in cases]
+    jobs += [(case, arch, dtypes) for case in first_of_families(cases) for arch in options.others for dtypes in ((), BF16)]
     report = Report()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
-        jobs = [(case, arch) for case in cases for arch in options.arch]
         run = lambda job: check(options.compile.resolve(), options.load.resolve(), *job, Path(folder))  # noqa: E731
-        for (case, arch), reason in zip(jobs, pool.map(run, jobs)):
-            report.add(f"{case.name} {arch}", reason)
+        for (case, arch, dtypes), reason in zip(jobs, pool.map(run, jobs)):
+            report.add(" ".join([case.name, arch, *dtypes[1:2]]), reason)
     return report.finish()
 
 
