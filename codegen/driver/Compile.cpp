@@ -366,11 +366,11 @@ llvm::Error writeGpu(ModuleOp module, const Goal &goal, const CompileOptions &op
     });
   };
   TimingScope code = timing.nest("PTX");
-  if (llvm::Error error = run(buildPtxPipeline))
-    return error;
-  llvm::Expected<std::string> ptx = ptxOf(module);
+  DiagnosticText diagnostics(*module.getContext());
+  llvm::Expected<std::string> ptx = emitPtx(module);
   if (!ptx)
-    return ptx.takeError();
+    return diagnostics.error("compiling " + options.input +
+                             " failed: " + llvm::toString(ptx.takeError()));
   if (goal.file == "ptx")
     return write(*ptx);
   code.stop();

@@ -2,6 +2,9 @@
 #include "codegen/gpu/EmitPtx.h"
 #include "dialect/OutputFile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -12,14 +15,66 @@ using namespace mlir;
 using namespace mlir::transformer;
 using llvm::createStringError;
 
-llvm::Expected<std::string> mlir::transformer::ptxOf(ModuleOp module) {
-  std::string ptx;
-  for (auto binary : module.getOps<gpu::BinaryOp>())
-    for (Attribute object : binary.getObjects())
-      ptx += cast<gpu::ObjectAttr>(object).getObject().getValue();
+/// As many parts of a module's kernels are compiled at once, on every machine, so that it makes the
+/// same PTX.
+static constexpr size_t kParts = 8;
+
+/// A module's kernels dealt out to modules of about one size, each with all that is no kernel.
+static std::vector<OwningOpRef<gpu::GPUModuleOp>> partsOf(gpu::GPUModuleOp module) {
+  SmallVector<Operation *> kernels, others;
+  for (Operation &op : *module.getBody())
+    (op.hasAttr(gpu::GPUDialect::getKernelFuncAttrName()) ? kernels : others).push_back(&op);
+  std::vector<OwningOpRef<gpu::GPUModuleOp>> parts(std::min(kParts, kernels.size()));
+  for (auto &part : parts) {
+    part = cast<gpu::GPUModuleOp>(module->cloneWithoutRegions());
+    Block &body = part->getBodyRegion().emplaceBlock();
+    for (Operation *op : others)
+      body.push_back(op->clone());
+  }
+  SmallVector<size_t> sizes(parts.size()); // in ops
+  for (Operation *kernel : kernels) {
+    size_t least = llvm::min_element(sizes) - sizes.begin();
+    kernel->walk([&](Operation *) { ++sizes[least]; });
+    parts[least]->getBody()->push_back(kernel->clone());
+  }
+  return parts;
+}
+
+/// One text of several modules': what is at the head of each, and a global that several have, once.
+static std::string joinPtx(ArrayRef<std::string> parts) {
+  constexpr llvm::StringLiteral once[] = {".version", ".target", ".address_size", ".shared",
+                                          ".global"};
+  llvm::StringSet<> said;
+  std::string all;
+  for (llvm::StringRef part : parts)
+    for (llvm::StringRef line : llvm::split(part, '\n'))
+      if (llvm::none_of(once, [&](llvm::StringRef word) { return line.starts_with(word); }) ||
+          said.insert(line).second)
+        (all += line) += '\n';
+  return all;
+}
+
+llvm::Expected<std::string> mlir::transformer::emitPtx(ModuleOp module) {
+  auto modules = module.getOps<gpu::GPUModuleOp>();
+  if (modules.empty())
+    return createStringError("there is no kernel");
+  gpu::GPUModuleOp kernels = *modules.begin();
+  auto target = cast<gpu::TargetAttrInterface>((*kernels.getTargets())[0]);
+  std::vector<OwningOpRef<gpu::GPUModuleOp>> parts = partsOf(kernels);
+  std::vector<std::string> texts(parts.size());
+  LogicalResult made =
+      failableParallelForEachN(module.getContext(), 0, parts.size(), [&](size_t i) {
+        gpu::TargetOptions options({}, {}, {}, {}, gpu::CompilationTarget::Assembly);
+        auto text = target.serializeToObject(*parts[i], options);
+        if (text)
+          texts[i] = llvm::StringRef(text->data(), text->size()).rtrim('\0').str();
+        return success(text.has_value());
+      });
+  if (failed(made))
+    return createStringError("PTX of kernels cannot be made");
+  std::string ptx = joinPtx(texts);
   if (ptx.empty())
     return createStringError("there is no kernel");
-  ptx.resize(llvm::StringRef(ptx).rtrim('\0').size());
   llvm::SmallVector<llvm::StringRef> match;
   if (llvm::Regex("\\.extern \\.func[^;]*[ \t]([a-zA-Z_][a-zA-Z0-9_]*)[ \t\n]*\\(")
           .match(ptx, &match))

@@ -11,9 +11,9 @@
 
 namespace mlir::transformer {
 
-/// The PTX of the one `gpu.binary` of a module. Error: there is none, or it calls a function of a
-/// device library.
-llvm::Expected<std::string> ptxOf(ModuleOp module);
+/// PTX of the kernels of a module's one GPU module, in NVVM: parts of it are compiled on several
+/// threads. Error: there is none, or it calls a function of a device library.
+llvm::Expected<std::string> emitPtx(ModuleOp module);
 
 /// ptxas, looked for in PATH, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT; where none of these is
 /// set, in /usr/local/cuda. Nothing where it is not found.

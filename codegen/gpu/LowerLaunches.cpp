@@ -278,7 +278,7 @@ struct LowerLaunchesPass : mlir::transformer::impl::LowerLaunchesBase<LowerLaunc
 
 void mlir::transformer::embedKernels(ModuleOp module, StringRef ptx, StringRef cubin) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-    if (isa<mlir::gpu::BinaryOp, mlir::gpu::GPUModuleOp>(op))
+    if (isa<mlir::gpu::GPUModuleOp>(op))
       op.erase();
   module->removeAttr(mlir::gpu::GPUDialect::getContainerModuleAttrName());
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());

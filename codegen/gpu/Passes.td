@@ -184,7 +184,7 @@ def LowerLaunches : Pass<"transformer-gpu-lower-launches", "::mlir::ModuleOp"> {
 def AttachGpuTarget : Pass<"transformer-gpu-attach-target", "::mlir::ModuleOp"> {
   let summary = "The module's target to its GPU modules";
   let description = [{
-    What `gpu-module-to-binary` compiles each `gpu.module` for. Kernels get
+    What PTX is made for of each `gpu.module`. Kernels get
     `nvvm.minctasm`, so that one block may take all registers of a multiprocessor, and those that
     wait for a cluster's blocks `nvvm.cluster_dim`: two are one.
   }];

@@ -23,11 +23,12 @@ void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   manager.addPass(createLowerPrepare());
   manager.addPass(createFuseProducts());
   manager.addPass(createBufferizeModule());
-  addCleanUp(manager);
+  addCleanUp(manager.nest<func::FuncOp>());
   manager.addPass(createInsertResults());
   manager.addPass(createEmitGpuKernels());
-  manager.addPass(createConvertLinalgToParallelLoopsPass());
-  addCleanUp(manager);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createConvertLinalgToParallelLoopsPass());
+  addCleanUp(functions);
   manager.addPass(createScalarsToThreads());
   manager.addPass(createHostInputs());
   manager.addPass(createPlanMemory());
@@ -37,19 +38,20 @@ void mlir::transformer::buildGpuPipeline(OpPassManager &manager, StringRef arch)
   manager.addPass(createSetGpuTarget({arch.str()}));
   buildGpuThreadsPipeline(manager);
   manager.addPass(createMapThreads());
-  addCleanUp(manager);
+  addCleanUp(manager.nest<func::FuncOp>());
   manager.addPass(createGpuLaunchSinkIndexComputationsPass()); // constants are no parameters
   manager.addPass(createGpuKernelOutliningPass());
   manager.addPass(createMergeKernels());
   manager.addPass(createAttachGpuTarget());
-  addCleanUp(manager);
+  addCleanUp(manager.nestAny());
 }
 
 void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   OpPassManager &module = manager.nest<mlir::gpu::GPUModuleOp>();
-  module.addPass(createSCFToControlFlowPass());
-  module.addPass(memref::createExpandStridedMetadataPass());
-  module.addPass(createLowerAffinePass());
+  OpPassManager &kernels = module.nestAny();
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
   module.addPass(createMathToIntrinsics());
   module.addPass(createConvertNVGPUToNVVMPass());
   module.addPass(createConvertGpuOpsToNVVMOps());
@@ -57,14 +59,8 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
   module.addPass(createReconcileUnrealizedCastsPass());
   module.addPass(createAlignSharedMemory());
   module.addPass(createTensorMapParameters());
-  addBlockCleanUp(module);
+  addBlockCleanUp(module.nestAny());
   manager.addPass(createMergeKernels());
-}
-
-void mlir::transformer::buildPtxPipeline(OpPassManager &manager) {
-  GpuModuleToBinaryPassOptions options;
-  options.compilationTarget = "isa";
-  manager.addPass(createGpuModuleToBinaryPass(options));
 }
 
 void mlir::transformer::buildGpuHostPipeline(OpPassManager &manager) {

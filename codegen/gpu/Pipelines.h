@@ -16,8 +16,6 @@ void buildGpuThreadsPipeline(OpPassManager &manager);
 void buildGpuPipeline(OpPassManager &manager, llvm::StringRef arch);
 /// The GPU module in NVVM.
 void buildNvvmPipeline(OpPassManager &manager);
-/// The GPU module as PTX, in a `gpu.binary`.
-void buildPtxPipeline(OpPassManager &manager);
 /// Behind embedKernels: the functions that launch the kernels in the LLVM dialect, with the module
 /// ABI.
 void buildGpuHostPipeline(OpPassManager &manager);
