@@ -19,23 +19,32 @@ using llvm::createStringError;
 /// same PTX.
 static constexpr size_t kParts = 8;
 
-/// A module's kernels dealt out to modules of about one size, each with all that is no kernel.
+/// A module's kernels in their order, in modules of about one size, each with all that is no
+/// kernel.
 static std::vector<OwningOpRef<gpu::GPUModuleOp>> partsOf(gpu::GPUModuleOp module) {
   SmallVector<Operation *> kernels, others;
-  for (Operation &op : *module.getBody())
-    (op.hasAttr(gpu::GPUDialect::getKernelFuncAttrName()) ? kernels : others).push_back(&op);
-  std::vector<OwningOpRef<gpu::GPUModuleOp>> parts(std::min(kParts, kernels.size()));
-  for (auto &part : parts) {
-    part = cast<gpu::GPUModuleOp>(module->cloneWithoutRegions());
-    Block &body = part->getBodyRegion().emplaceBlock();
-    for (Operation *op : others)
-      body.push_back(op->clone());
+  SmallVector<size_t> before; // ops of earlier kernels
+  size_t total = 0;
+  for (Operation &op : *module.getBody()) {
+    if (!op.hasAttr(gpu::GPUDialect::getKernelFuncAttrName())) {
+      others.push_back(&op);
+      continue;
+    }
+    kernels.push_back(&op);
+    before.push_back(total);
+    op.walk([&](Operation *) { ++total; });
   }
-  SmallVector<size_t> sizes(parts.size()); // in ops
-  for (Operation *kernel : kernels) {
-    size_t least = llvm::min_element(sizes) - sizes.begin();
-    kernel->walk([&](Operation *) { ++sizes[least]; });
-    parts[least]->getBody()->push_back(kernel->clone());
+  std::vector<OwningOpRef<gpu::GPUModuleOp>> parts;
+  size_t number = kParts;
+  for (auto [kernel, ops] : llvm::zip_equal(kernels, before)) {
+    if (size_t of = ops * kParts / total; of != number) {
+      number = of;
+      parts.push_back(cast<gpu::GPUModuleOp>(module->cloneWithoutRegions()));
+      Block &body = parts.back()->getBodyRegion().emplaceBlock();
+      for (Operation *op : others)
+        body.push_back(op->clone());
+    }
+    parts.back()->getBody()->push_back(kernel->clone());
   }
   return parts;
 }
