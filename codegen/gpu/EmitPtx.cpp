@@ -49,18 +49,24 @@ static std::vector<OwningOpRef<gpu::GPUModuleOp>> partsOf(gpu::GPUModuleOp modul
   return parts;
 }
 
-/// One text of several modules': what is at the head of each, and a global that several have, once.
+/// One text of several modules': at its head what is at the head of each, a global that several
+/// have once, then the kernels.
 static std::string joinPtx(ArrayRef<std::string> parts) {
-  constexpr llvm::StringLiteral once[] = {".version", ".target", ".address_size", ".shared",
-                                          ".global"};
+  constexpr llvm::StringLiteral directives[] = {".version", ".target", ".address_size", ".shared",
+                                                ".global"};
   llvm::StringSet<> said;
-  std::string all;
-  for (llvm::StringRef part : parts)
-    for (llvm::StringRef line : llvm::split(part, '\n'))
-      if (llvm::none_of(once, [&](llvm::StringRef word) { return line.starts_with(word); }) ||
-          said.insert(line).second)
-        (all += line) += '\n';
-  return all;
+  std::string head, kernels;
+  for (llvm::StringRef part : parts) {
+    size_t version = std::min(part.find(directives[0]), part.size());
+    if (head.empty()) // the compiler's name
+      head = part.take_front(version);
+    for (llvm::StringRef line : llvm::split(part.drop_front(version), '\n'))
+      if (llvm::none_of(directives, [&](StringRef word) { return line.starts_with(word); }))
+        (kernels += line) += '\n';
+      else if (said.insert(line).second)
+        (head += line) += '\n';
+  }
+  return head + kernels;
 }
 
 llvm::Expected<std::string> mlir::transformer::emitPtx(ModuleOp module) {
