@@ -366,11 +366,16 @@ llvm::Error writeGpu(ModuleOp module, const Goal &goal, const CompileOptions &op
     });
   };
   TimingScope code = timing.nest("PTX");
-  DiagnosticText diagnostics(*module.getContext());
-  llvm::Expected<std::string> ptx = emitPtx(module);
-  if (!ptx)
+  auto ptx = [&]() -> llvm::Expected<std::string> {
+    DiagnosticText diagnostics(*module.getContext());
+    llvm::Expected<std::string> made = emitPtx(module);
+    if (made)
+      return made;
     return diagnostics.error("compiling " + options.input +
-                             " failed: " + llvm::toString(ptx.takeError()));
+                             " failed: " + llvm::toString(made.takeError()));
+  }();
+  if (!ptx)
+    return ptx.takeError();
   if (goal.file == "ptx")
     return write(*ptx);
   code.stop();

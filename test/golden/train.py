@@ -295,7 +295,7 @@ def check_first_steps(compiler: Path, case: Path, optimizer: str, steps: int) ->
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, optimizer, Path(scratch))
         save_file(first_steps(case, steps), runs.folder / "data.safetensors")
-        lines, _ = runs.train(runs.compile("--dropout", "0"), "first")
+        lines, _ = runs.train(runs.compile("--dropout", "0", verify_each=True), "first")
     shares = [compare_curve(np.array([line[what] for line in lines]), expected[what][:steps], expected[f"{what}.gap"][:steps], what)
               for what in ("loss", "grad_norm")]  # fmt: skip
     return f"loss {lines[0]['loss']:.3f}; in {steps} steps of the allowed differences: loss {shares[0]:.2f}, norm {shares[1]:.2f}"
