@@ -146,6 +146,19 @@ std::string Config::text(Keys keys, StringRef defaultValue) {
   return defaultValue.str();
 }
 
+std::optional<std::vector<double>> Config::numbers(StringRef key) {
+  const Json *value = fields->find({key}).second;
+  if (!value)
+    return std::nullopt;
+  auto isAboveZero = [](const Json &item) {
+    return item.is_number() && std::isfinite(item.get<double>()) && item.get<double>() > 0;
+  };
+  if (value->is_array() && llvm::all_of(*value, isAboveZero))
+    return value->get<std::vector<double>>();
+  fail(key, "a list of numbers above 0", describe(*value));
+  return std::nullopt;
+}
+
 std::optional<std::vector<std::string>> Config::texts(StringRef key) {
   const Json *value = fields->find({key}).second;
   if (!value)

@@ -53,6 +53,8 @@ public:
   double rate(Keys keys, double defaultValue);
   bool flag(Keys keys, bool defaultValue);
   std::string text(Keys keys, llvm::StringRef defaultValue);
+  /// A list of numbers above 0; nothing if there is none.
+  std::optional<std::vector<double>> numbers(llvm::StringRef key);
   /// A list of strings; nothing if there is none.
   std::optional<std::vector<std::string>> texts(llvm::StringRef key);
   /// One of Hugging Face's names of activation functions (ACT2FN).

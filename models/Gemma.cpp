@@ -18,9 +18,9 @@ void mlir::transformer::buildGemma(Import &import) {
                                                  .tied = true,
                                                  .padding = 0});
   // The releases say "gelu" and mean this one; `hidden_activation` is an older name.
-  gemma.activation = config.activation({"hidden_activation", "hidden_act"}, "gelu_pytorch_tanh");
-  if (gemma.activation == ActivationKind::Gelu)
-    gemma.activation = ActivationKind::GeluTanh;
+  Keys keys = {"hidden_activation", "hidden_act"};
+  gemma.activation = config.text(keys, "") == "gelu" ? ActivationKind::GeluTanh
+                                                     : config.activation(keys, "gelu_pytorch_tanh");
   gemma.qkvBias = gemma.outBias = config.flag({"attention_bias"}, false);
   config.refuseFlag("use_bidirectional_attention");
   gemma.norm.lessOne = true;

@@ -28,10 +28,9 @@ static NeoXConfig readConfig(Config &config) {
   result.activation = config.activation({"hidden_act"}, "gelu");
   result.norm.eps = config.number({"layer_norm_eps"}, 1e-5);
   int64_t positions = config.size({"max_position_embeddings"}, 2048, Config::maxPositions);
-  Rope::Defaults defaults = {config.number({"rotary_emb_base"}, 10000),
-                             config.number({"rotary_pct"}, 0.25)};
   result.rope =
-      Rope::read(config, std::max<int64_t>(1, result.width / result.heads), positions, defaults);
+      Rope::read(config, std::max<int64_t>(1, result.width / result.heads), positions,
+                 {.thetaKey = "rotary_emb_base", .partialKey = "rotary_pct", .partial = 0.25});
   result.deviation = config.number({"initializer_range"}, 0.02);
   result.parallel = config.flag({"use_parallel_residual"}, true);
   result.attentionBias = config.flag({"attention_bias"}, true);

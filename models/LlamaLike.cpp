@@ -25,7 +25,7 @@ LlamaConfig LlamaConfig::read(Config &config, const Defaults &defaults) {
   result.norm.eps = config.number({"rms_norm_eps"}, defaults.eps);
   int64_t positions =
       config.size({"max_position_embeddings"}, defaults.positions, Config::maxPositions);
-  result.rope = Rope::read(config, result.headDim, positions);
+  result.rope = Rope::read(config, result.headDim, positions, defaults.rope);
   result.deviation = config.number({"initializer_range"}, 0.02);
   result.padding = config.padding(result.vocabSize, defaults.padding);
   result.tied = config.flag({"tie_word_embeddings"}, defaults.tied);

@@ -38,6 +38,7 @@ struct LlamaConfig {
     bool tied = false;
     int64_t window = 0; // of all layers
     std::optional<int64_t> padding = {};
+    Rope::Family rope = {};
   };
   static LlamaConfig read(Config &config, const Defaults &defaults);
 };

@@ -12,7 +12,10 @@ void mlir::transformer::buildPhi3(Import &import) {
                                                .ffnWidth = 8192,
                                                .positions = 4096,
                                                .eps = 1e-5,
-                                               .padding = 32000});
+                                               .padding = 32000,
+                                               .rope = {.partialKey = "partial_rotary_factor",
+                                                        .trainedLength = 4096,
+                                                        .scalesByLongRope = true}});
   phi.merged = true;
   phi.dropout.hidden = config.rate({"resid_pdrop"}, 0);
   if (config.has({"sliding_window"}))

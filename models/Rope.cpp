@@ -11,24 +11,20 @@ namespace {
 /// The fields of one configuration that say how frequencies are made.
 class RopeReader {
 public:
-  RopeReader(Config &config, int64_t positions)
-      : config(config), positions(positions),
+  RopeReader(Config &config, int64_t positions, const Rope::Family &family)
+      : config(config), positions(positions), family(family),
         key(config.has({"rope_parameters"}) ? "rope_parameters" : "rope_scaling"),
         fields(config.object(key)) {}
 
-  Rope read(int64_t headDim, Rope::Defaults defaults) {
+  Rope read(int64_t headDim) {
     Rope rope;
     std::string type = fields ? fields->text({"rope_type", "type"}, "default") : "default";
-    rope.theta = number("rope_theta", config.number({"rope_theta"}, defaults.theta));
-    double partial =
-        number("partial_rotary_factor", config.number({"partial_rotary_factor"}, defaults.partial));
-    dim = static_cast<int64_t>(double(headDim) * partial);
+    if (family.scalesByLongRope && (type == "su" || type == "yarn"))
+      type = "longrope";
+    rope.theta = number("rope_theta", config.number({family.thetaKey}, 10000));
+    dim = rotatedColumns(headDim);
     if (rope.theta == 0)
-      config.fail("rope_theta", "a number above 0", "0");
-    if (dim < 1 || dim > headDim)
-      config.fail("partial_rotary_factor",
-                  "a share of the head's " + Twine(headDim) + " columns, at least one",
-                  std::to_string(partial));
+      config.fail(family.thetaKey, "a number above 0", "0");
     rope.width = 2 * pairs();
     if (rope.width > headDim)
       config.fail("head_dim", "an even number, whose halves are rotated", Twine(headDim));
@@ -43,6 +39,19 @@ public:
 private:
   int64_t pairs() const { return (dim + 1) / 2; }
 
+  int64_t rotatedColumns(int64_t headDim) {
+    bool isPartial = !family.partialKey.empty();
+    StringRef ownKey = isPartial ? family.partialKey : inFields;
+    double share = number(inFields, config.number({ownKey}, family.partial));
+    auto columns = static_cast<int64_t>(double(headDim) * share);
+    if (!isPartial && share != 1)
+      config.fail(inFields, "1 (this family rotates whole heads)", std::to_string(share));
+    else if (columns < 1 || columns > headDim)
+      config.fail(ownKey, "a share of the head's " + Twine(headDim) + " columns, at least one",
+                  std::to_string(share));
+    return columns;
+  }
+
   double number(StringRef name, double defaultValue) {
     return fields ? fields->number({name}, defaultValue) : defaultValue;
   }
@@ -55,7 +64,8 @@ private:
   }
   /// How long the sequences of the training were.
   double trainedLength() {
-    int64_t outside = config.size({"original_max_position_embeddings"}, 0, Config::maxPositions);
+    int64_t outside = config.size({"original_max_position_embeddings"}, family.trainedLength,
+                                  Config::maxPositions);
     return outside ? double(outside)
                    : number("original_max_position_embeddings", double(positions));
   }
@@ -73,8 +83,10 @@ private:
       scaleLlama3(rope);
     else if (type == "yarn")
       scaleYarn(rope);
+    else if (type == "longrope")
+      scaleLongRope(rope);
     else if (type != "default")
-      config.failText(key, "a type of default, linear, dynamic, llama3 or yarn", type);
+      config.failText(key, "a type of default, linear, dynamic, llama3, yarn or longrope", type);
   }
 
   void scaleLinear(Rope &rope) {
@@ -99,6 +111,8 @@ private:
 
   /// Peng et al. 2023, with the names of Hugging Face's fields.
   void scaleYarn(Rope &rope) {
+    if (dim % 2)
+      config.fail(inFields, "an even number of columns to rotate, with yarn", Twine(dim));
     double length = trainedLength();
     double factor = fields->has({"factor"}) ? needed("factor") : double(positions) / length;
     auto stretch = [&](double scale) {
@@ -131,16 +145,36 @@ private:
     }
   }
 
+  /// Ding et al. 2024, with the names of Hugging Face's fields. Sequences longer
+  /// than those of the training have other factors, and with them every position of
+  /// the sequence has: they are refused.
+  void scaleLongRope(Rope &rope) {
+    double length = trainedLength();
+    double factor = fields->has({"factor"}) ? needed("factor") : double(positions) / length;
+    double scale = factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(length));
+    rope.scale = number("attention_factor", scale);
+    rope.maxLength = int64_t(length);
+    auto factors = fields->numbers("short_factor");
+    if (!factors || factors->size() != rope.frequencies.size())
+      return fields->fail("short_factor",
+                          Twine(rope.frequencies.size()) + " numbers, one for each pair of columns",
+                          factors ? std::to_string(factors->size()) : "no such field");
+    for (auto [f, stretched] : llvm::zip_equal(rope.frequencies, *factors))
+      f /= stretched;
+  }
+
+  static constexpr StringLiteral inFields = "partial_rotary_factor";
   Config &config;
   int64_t positions, dim = 0;
+  const Rope::Family &family;
   StringRef key;
   std::optional<Config> fields;
 };
 
 } // namespace
 
-Rope Rope::read(Config &config, int64_t headDim, int64_t positions, Defaults defaults) {
-  return RopeReader(config, positions).read(headDim, defaults);
+Rope Rope::read(Config &config, int64_t headDim, int64_t positions, const Family &family) {
+  return RopeReader(config, positions, family).read(headDim);
 }
 
 Value Rope::table(Body &body, Value positions) const {

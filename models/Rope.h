@@ -17,18 +17,20 @@ struct Rope {
   double scale = 1;                // of cosines and sines
   int64_t maxLength = 0;           // the frequencies hold for no longer sequence; 0: for any
 
-  /// Reads `rope_parameters` (as transformers 5 writes it), or `rope_theta`,
-  /// `rope_scaling` and `partial_rotary_factor` (4.x), for heads of `headDim`.
-  /// `positions` is max_position_embeddings, `defaults` what stands where the
-  /// fields do not.
-  struct Defaults {
-    double theta = 10000;
-    double partial = 1; // the share of a head's columns that is rotated
+  /// What a family calls its fields outside `rope_parameters`, and what stands
+  /// where they do not.
+  struct Family {
+    llvm::StringRef thetaKey = "rope_theta";
+    llvm::StringRef partialKey = ""; // none: all columns of a head are rotated
+    double partial = 1;              // the share of a head's columns that is rotated
+    int64_t trainedLength = 0;       // of the training's sequences; 0: `positions`
+    bool scalesByLongRope = false;   // also where the type is called "su" or "yarn"
   };
-  static Rope read(Config &config, int64_t headDim, int64_t positions, Defaults defaults);
-  static Rope read(Config &config, int64_t headDim, int64_t positions) {
-    return read(config, headDim, positions, Defaults());
-  }
+
+  /// Reads `rope_parameters` (as transformers 5 writes it), or the family's fields
+  /// and `rope_scaling` (4.x), for heads of `headDim`. `positions` is
+  /// max_position_embeddings.
+  static Rope read(Config &config, int64_t headDim, int64_t positions, const Family &family);
 
   /// Cosines and sines of `positions`.
   Value table(Body &body, Value positions) const;

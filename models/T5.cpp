@@ -278,10 +278,14 @@ static T5Config readConfig(Import &import) {
   result.factor = result.norm.start = config.number({"initializer_factor"}, 1.0);
   std::string projection = config.text({"feed_forward_proj"}, "relu");
   StringRef name = projection;
-  result.gated = name.consume_front("gated-");
-  result.activation = projection == "gated-gelu"
-                          ? ActivationKind::GeluTanh // what version 1.1 means by it
+  // transformers writes what follows from it, too, and reads that first.
+  result.gated = config.flag({"is_gated_act"}, name.consume_front("gated-"));
+  result.activation = config.has({"dense_act_fn"}) ? config.activation({"dense_act_fn"}, "relu")
+                      : projection == "gated-gelu"
+                          ? ActivationKind::GeluTanh // version 1.1's
                           : config.activationNamed("feed_forward_proj", name);
+  if (import.head == "EncoderModel")
+    config.refuseFlag("is_decoder");
   // transformers 4 took an untied head for version 1.1; 5 keeps both facts.
   bool tied = config.flag({"tie_word_embeddings"}, true);
   result.scaledOutput = config.flag({"scale_decoder_outputs"}, tied);

@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import tempfile
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +28,10 @@ def check_seeds(kind: str, options: argparse.Namespace, check: Callable[[Path, i
     def check_in_folder(seed: int) -> str | None:
         folder = Path(scratch) / str(seed)
         folder.mkdir()
-        return check(folder, seed)
+        try:
+            return check(folder, seed)
+        except Exception as error:  # of a check, not the end of all others
+            return f"{type(error).__name__}: {error}; {traceback.extract_tb(error.__traceback__)[-1]}"
 
     report = Report()
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -72,9 +72,10 @@ def config_4(config: dict) -> dict:
                 del config[name]
     if "rope_parameters" in config:
         rope = config.pop("rope_parameters")
-        config["rope_theta"] = rope.pop("rope_theta")
+        is_neox = config["model_type"] == "gpt_neox"
+        config["rotary_emb_base" if is_neox else "rope_theta"] = rope.pop("rope_theta")
         if "partial_rotary_factor" in rope:
-            config["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
+            config["rotary_pct" if is_neox else "partial_rotary_factor"] = rope.pop("partial_rotary_factor")
         config["rope_scaling"] = None if rope["rope_type"] == "default" else rope
         config.pop("layer_types", None)
     if config["model_type"] == "llama":
