@@ -25,7 +25,7 @@ import torch  # noqa: E402
 from case import Case, same  # noqa: E402
 from cases import own_head  # noqa: E402
 from compare import FACTOR, compare, output_mask  # noqa: E402
-from harness import Outcome, execute  # noqa: E402
+from harness import TARGET, Outcome, execute  # noqa: E402
 from reference import Reference  # noqa: E402
 from rounding import SplitSums  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
@@ -94,7 +94,7 @@ def check_case(compiler: Path, case: Case, fields: list[str], folder: Path, step
         return None
     config, expected, errors = found
     program, outputs, inputs = (folder / name for name in ("program", "outputs.safetensors", "inputs.safetensors"))
-    done = execute([compiler, folder, "-o", program])
+    done = execute([compiler, folder, "-o", program, *TARGET])
     if done.code != 0:
         return refusal(done, fields, "compiler")
     done = execute([program, "run", "--weights", folder, "--inputs", inputs, "--outputs", outputs])
