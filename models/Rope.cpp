@@ -151,6 +151,9 @@ private:
   void scaleLongRope(Rope &rope) {
     double length = trainedLength();
     double factor = fields->has({"factor"}) ? needed("factor") : double(positions) / length;
+    if (length < 2)
+      return config.fail("original_max_position_embeddings", "at least 2, with longrope",
+                         Twine(int64_t(length)));
     double scale = factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(length));
     rope.scale = number("attention_factor", scale);
     rope.maxLength = int64_t(length);
