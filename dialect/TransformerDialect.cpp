@@ -71,7 +71,7 @@ LogicalResult TransformerDialect::verifyOperationAttribute(Operation *op,
     return verifyAttrKind(op, attribute,
                           isa<ObjectiveAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op),
                           "a #transformer.objective on a function");
-  if (name == attr::scope || name == attr::modelType)
+  if (name == attr::scope || name == attr::modelType || name == attr::otherDropping)
     return verifyAttrKind(op, attribute, isa<StringAttr>(attribute.getValue()), "a string");
   return success();
 }

@@ -51,6 +51,7 @@ inline constexpr llvm::StringLiteral scope = "transformer.scope";
 inline constexpr llvm::StringLiteral modelType = "transformer.model_type";
 inline constexpr llvm::StringLiteral embedding = "transformer.embedding";
 inline constexpr llvm::StringLiteral lora = "transformer.lora";
+inline constexpr llvm::StringLiteral otherDropping = "transformer.other_dropping"; // its field
 inline constexpr llvm::StringLiteral tokenizer = "transformer.tokenizer";
 inline constexpr llvm::StringLiteral generation = "transformer.generation";
 } // namespace attr

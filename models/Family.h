@@ -28,6 +28,10 @@ void addEmbedding(Import &import, int64_t maxLength);
 /// themselves say what their pretraining is.
 void setObjective(Import &import);
 
+/// Says by which field transformers drops what no op here does while it trains: whole layers
+/// ("LayerDrop", Fan et al. 2020), spans of sound (SpecAugment, Park et al. 2019).
+void noteOtherDropping(Import &import);
+
 void buildBert(Import &import);
 void buildElectra(Import &import);
 void buildAlbert(Import &import);

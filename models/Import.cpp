@@ -70,8 +70,10 @@ FailureOr<OwningOpRef<ModuleOp>> transformer::importModel(StringRef path, MLIRCo
   ModelBuilder model(context, choice->family->modelType);
   Import import{*config, checkpoint, choice->head, model};
   choice->family->build(import);
-  if (config->ok())
+  if (config->ok()) {
     setObjective(import);
+    noteOtherDropping(import);
+  }
   if (!config->ok()) {
     error = config->error();
     return failure();

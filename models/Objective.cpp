@@ -4,6 +4,18 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+void transformer::noteOtherDropping(Import &import) {
+  Config &config = import.config;
+  auto note = [&](StringRef key) {
+    import.model.setAttribute(attr::otherDropping, StringAttr::get(import.model.getContext(), key));
+  };
+  for (StringRef key : {"layerdrop", "encoder_layerdrop", "decoder_layerdrop"})
+    if (config.number({key}, 0) > 0)
+      note(key);
+  if (config.flag({"apply_spec_augment"}, false))
+    note("apply_spec_augment");
+}
+
 void transformer::setObjective(Import &import) {
   StringRef head = import.head;
   std::optional<ObjectiveKind> kind;

@@ -131,6 +131,13 @@ struct SeedDropout : transformer::impl::SeedDropoutPassBase<SeedDropout> {
       getOperation().emitError() << "has no function @" << function << " with a body";
       return signalPassFailure();
     }
+    auto other = getOperation()->getAttrOfType<StringAttr>(attr::otherDropping);
+    if (rate < 0 && other) {
+      getOperation().emitError() << "drops in training what its field '" << other.getValue()
+                                 << "' says, which is not supported; expected a rate, --dropout "
+                                    "RATE, in place of all that the definition drops";
+      return signalPassFailure();
+    }
     if (rate >= 0 && failed(setRates()))
       return signalPassFailure();
     if (failed(Seeder(getOperation()).run(entry)))

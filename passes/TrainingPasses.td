@@ -126,6 +126,10 @@ def SeedDropoutPass : Pass<"transformer-seed-dropout", "::mlir::ModuleOp"> {
     last argument, so equal layers stay one function; layers that others call, too, are
     copied. Nothing changes where no rate is above 0. Composites must have been expanded.
 
+    Without `rate`, a module with the attribute `transformer.other_dropping` is refused: it
+    names the field by which its definition drops what no op here does (whole layers, spans
+    of sound).
+
     Example:
     ```mlir
     func.func private @layer(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {

@@ -88,6 +88,7 @@ public:
         description[key] = attributeToJson(value);
         module->removeAttr(name);
       }
+    module->removeAttr(attr::otherDropping);
     if (auto lora = module->getAttrOfType<LoraAttr>(attr::lora)) {
       description["lora"] = describeLora(lora);
       module->removeAttr(attr::lora);

@@ -4,6 +4,13 @@
 // RUN: transformer-opt %s --transformer-seed-dropout=function=outer | FileCheck %s --check-prefix=AGAIN
 // RUN: not transformer-opt %s --transformer-seed-dropout="function=loss rate=1" 2>&1 | FileCheck %s --check-prefix=RATE
 // RUN: not transformer-opt %s --transformer-seed-dropout=function=other 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: echo 'module attributes {transformer.other_dropping = "encoder_layerdrop"} {' > %t.mlir
+// RUN: cat %s >> %t.mlir
+// RUN: echo '}' >> %t.mlir
+// RUN: transformer-opt %t.mlir --transformer-seed-dropout="function=loss rate=0.2" | FileCheck %s --check-prefix=INSTEAD
+// RUN: not transformer-opt %t.mlir --transformer-seed-dropout=function=loss 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: error: drops in training what its field 'encoder_layerdrop' says, which is not supported; expected a rate, --dropout RATE
+// INSTEAD: transformer.dropout %{{.*}} key(%{{.*}}) rate 2.000000e-01
 // RATE: error: expected a rate of dropout in [0, 1), found 1
 // ABSENT: error: has no function @other with a body
 
