@@ -66,8 +66,7 @@ def expect(case: Case, folder: Path) -> tuple[dict, dict, dict] | None:
             given = gradients.given_to(folder)
             save_file(given[0] | given[1], folder / "given.safetensors")
             save_file(gradients.ask(folder, *given), folder / "gradients.safetensors")
-    except Exception as error:  # whatever transformers and PyTorch raise for a configuration that they cannot have
-        (folder / "refused").write_text(f"{type(error).__name__}: {error}")
+    except Exception:  # whatever transformers and PyTorch raise for a configuration that they cannot have
         return None
     return reference.config, expected, errors
 
