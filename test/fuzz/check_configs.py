@@ -7,10 +7,7 @@ little), or be refused with the name of a field that was changed. What transform
 torch, transformers and safetensors.
 """
 
-import argparse
-import collections
 import sys
-from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -29,13 +26,12 @@ from harness import TARGET, Outcome, execute  # noqa: E402
 from reference import Reference  # noqa: E402
 from rounding import SplitSums  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
-from seeds import add_options, check_seeds  # noqa: E402
+from seeds import ENDS, check_compiled_seeds  # noqa: E402
 
 ALLOWED = 3
 STEPPED = 5  # of so many seeds one: compiling a training program takes longer than all else
 TRAINED = ("LMHeadModel", "ForCausalLM", "ForMaskedLM", "ForConditionalGeneration", "MTModel", "Classification", "ForQuestionAnswering", "ForPreTraining")
 PYTORCH = Lock()  # `exact` exchanges parts of transformers, for the whole process
-ENDS: collections.Counter[str] = collections.Counter()
 
 # What else a field is told by.
 WORDS = {
@@ -127,15 +123,8 @@ def check(compiler: Path, folder: Path, seed: int) -> str | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    add_options(parser, "configurations")
-    options = parser.parse_args()
     torch.set_num_threads(1)
-    code = check_seeds("configurations", options, partial(check, options.compile.resolve()))
-    for end, count in ENDS.most_common():
-        print(f"{count:5} {end}")
-    return code
+    return check_compiled_seeds("configurations", "configurations", __doc__, check)
 
 
 if __name__ == "__main__":

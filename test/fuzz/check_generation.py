@@ -5,14 +5,11 @@ What transformers refuses is not asked; what is refused here must be told by a f
 and safetensors.
 """
 
-import argparse
-import collections
 import json
 import os
 import random
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -26,7 +23,7 @@ import transformers  # noqa: E402
 from exact import exact, exact_loading  # noqa: E402
 from harness import GOLDEN, compile_program, execute  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
-from seeds import add_options, check_seeds  # noqa: E402
+from seeds import ENDS, check_compiled_seeds  # noqa: E402
 
 DECODERS = ("gpt2-lm", "llama-lm", "mistral-lm", "qwen3-lm", "gpt-neox-lm", "gptj-lm", "opt-lm", "phi3-lm", "gemma-lm")
 FROM_SOURCE = ("bart-lm", "mbart-lm", "marian-lm", "pegasus-lm", "blenderbot-lm", "t5-lm", "t5-gated")
@@ -61,7 +58,6 @@ READ_PROMPTS = {"forced_bos_token_id", "repetition_penalty", "encoder_repetition
                 "sequence_bias", "bad_words_ids"}
 
 PYTORCH = Lock()
-ENDS: collections.Counter[str] = collections.Counter()
 MODELS: dict[str, tuple[torch.nn.Module, Path]] = {}
 SCRATCH = tempfile.TemporaryDirectory()
 
@@ -135,17 +131,10 @@ def check(compiler: Path, folder: Path, seed: int) -> str | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    add_options(parser, "settings")
-    options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)
-    code = check_seeds("generation", options, partial(check, options.compile.resolve()))
-    for end, count in ENDS.most_common():
-        print(f"{count:5} {end}")
-    return code
+    return check_compiled_seeds("generation", "settings", __doc__, check)
 
 
 if __name__ == "__main__":

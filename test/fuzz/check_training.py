@@ -6,15 +6,14 @@ They differ from PyTorch's in float64 by at most so many times what PyTorch's in
 last place. Needs torch, transformers and safetensors.
 """
 
-import argparse
-import collections
 import fnmatch
 import json
 import os
 import random
 import sys
 import tempfile
-from functools import partial
+from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
@@ -29,7 +28,7 @@ from gradients import Arrays, leave_out_padding, loss_of, names_of_files, traine
 from harness import GOLDEN, compile_program, execute  # noqa: E402
 from reference import load_model  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
-from seeds import add_options, check_seeds  # noqa: E402
+from seeds import ENDS, check_compiled_seeds  # noqa: E402
 from train import config_of, data_of  # noqa: E402
 
 STEPS = 6
@@ -41,7 +40,6 @@ SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "
 CANCELLED = ("key.bias", "k_proj.bias", "c_attn.bias", "in_proj_bias")  # gradients of keys' biases are nothing but rounding
 
 PYTORCH = Lock()
-ENDS: collections.Counter[str] = collections.Counter()
 
 
 def draw_optimizer(draw: random.Random) -> tuple[str, float, dict[str, object], list[object]]:
@@ -86,6 +84,7 @@ class Settings:
         words += ["--schedule", self.schedule, "--warmup-steps", self.warmup, "--threads", self.threads]
         return words + ["--accumulate", self.parts] * bool(self.parts)
 
+    @cached_property
     def rates(self) -> list[float]:
         """Of each step; inverse square root is the paper's."""
         if self.schedule == "inverse-sqrt":
@@ -119,16 +118,12 @@ def curves(settings: Settings, data: Arrays, labels: Arrays, dtype: torch.dtype)
     make = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "adafactor": torch.optim.Adafactor}[settings.optimizer]
     optimizer = make([group for group in groups if group["params"]], lr=settings.rate, weight_decay=settings.decay, **settings.torch_options)
     losses, norms = [], []
-    for step, rate in enumerate(settings.rates()):
+    for step, rate in enumerate(settings.rates):
         for group in optimizer.param_groups:
             group["lr"] = rate
         optimizer.zero_grad()
         of_step = [{name: value[step] for name, value in given.items()} for given in (data, labels)]
-        if dtype == torch.float64:
-            with exact():
-                loss = loss_of(model, config_of(settings.case), *of_step)
-                loss.backward()
-        else:
+        with exact() if dtype == torch.float64 else nullcontext():
             loss = loss_of(model, config_of(settings.case), *of_step)
             loss.backward()
         norms.append(torch.nn.utils.clip_grad_norm_(weights, settings.clip or float("inf")).item())
@@ -169,7 +164,7 @@ def check_settings(compiler: Path, settings: Settings, folder: Path) -> None:
         raise RuntimeError(done.complaint())
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     rates = np.array([line["learning_rate"] for line in lines])
-    compare("learning_rate", rates, np.array(settings.rates()), np.array(settings.rates()))
+    compare("learning_rate", rates, np.array(settings.rates), np.array(settings.rates))
     for i, what in enumerate(("loss", "grad_norm")):
         compare(what, np.array([line[what] for line in lines]), exactly[i], single[i])
     given = load_file(settings.case / "model.safetensors")
@@ -188,17 +183,10 @@ def check(compiler: Path, folder: Path, seed: int) -> str | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    add_options(parser, "settings")
-    options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as kept:
         os.environ.setdefault("TRANSFORMER_TEST_PROGRAMS", kept)
-        code = check_seeds("training", options, partial(check, options.compile.resolve()))
-    for end, count in ENDS.most_common():
-        print(f"{count:5} {end}")
-    return code
+        return check_compiled_seeds("training", "settings", __doc__, check)
 
 
 if __name__ == "__main__":

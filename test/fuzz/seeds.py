@@ -1,15 +1,19 @@
 """Checks of a range of seeds, a line each, by as many threads as there are cores."""
 
 import argparse
+import collections
 import os
 import shutil
 import tempfile
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from harness import Report
+
+ENDS: collections.Counter[str] = collections.Counter()  # of seeds, by what a check says of them
 
 
 def add_options(parser: argparse.ArgumentParser, what: str) -> None:
@@ -39,4 +43,15 @@ def check_seeds(kind: str, options: argparse.Namespace, check: Callable[[Path, i
             report.add(f"{kind}/{seed}", reason and reason.replace("\n", " | "))
             if reason and options.keep:
                 shutil.copytree(Path(scratch) / str(seed), options.keep / str(seed), dirs_exist_ok=True)
+    for end, count in ENDS.most_common():
+        print(f"{count:5} {end}")
     return report.finish()
+
+
+def check_compiled_seeds(kind: str, what: str, description: str, check: Callable[[Path, Path, int], str | None]) -> int:
+    """A script's `main`: `check` is given the compiler, too."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    add_options(parser, what)
+    options = parser.parse_args()
+    return check_seeds(kind, options, partial(check, options.compile.resolve()))
