@@ -129,4 +129,20 @@ def LowerModuleAbi : Pass<"transformer-lower-module-abi", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def PassPointers : Pass<"transformer-pass-pointers", "::mlir::ModuleOp"> {
+  let summary = "Pointers and dynamic sizes in place of memref arguments";
+  let description = [{
+    A memref of identity layout in an argument of a function that only this module calls
+    becomes its pointer and its dynamic sizes. By itself it would become three numbers and two
+    more a dimension, of which the function knows most from the type:
+
+    ```mlir
+    func.func private @layer(%x: memref<?x4xf32>)
+    // becomes
+    func.func private @layer(%data: !llvm.ptr, %rows: i64)
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // CODEGEN_PASSES_TD

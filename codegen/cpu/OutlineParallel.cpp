@@ -56,9 +56,8 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
   if (loop->getParentOfType<scf::ForallOp>())
     return loop.emitOpError("stands inside another scf.forall; tasks do not nest");
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  MLIRContext *context = b.getContext();
-  LLVMTypeConverter converter(context);
-  auto pointer = LLVM::LLVMPointerType::get(context);
+  LLVMTypeConverter converter(b.getContext());
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
 
   SmallVector<Value> lower = loop.getLowerBound(b), step = loop.getStep(b),
                      upper = loop.getUpperBound(b), trips;
@@ -70,23 +69,28 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
 
   WorkPointers work = takeWork(b, loop, number);
 
-  // What the body captures: constants are cloned, the rest goes into a struct.
+  // What the body captures: constants are cloned, the rest goes into a struct, of a buffer its
+  // pointer and sizes.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(loop.getRegion(), captured);
   for (Value v : llvm::concat<Value>(lower, step, trips))
     captured.insert(v);
-  SmallVector<Value> values;
+  SmallVector<Value> values, fields;
   SmallVector<Operation *> constants;
-  SmallVector<Type> types;
   for (Value v : captured) {
     if (Operation *op = v.getDefiningOp(); op && op->hasTrait<OpTrait::ConstantLike>()) {
       constants.push_back(op);
       continue;
     }
     values.push_back(v);
-    types.push_back(converter.convertType(v.getType()));
+    if (isPointerAndSizes(v.getType()))
+      llvm::append_range(fields, pointerAndSizes(b, v));
+    else
+      fields.push_back(UnrealizedConversionCastOp::create(b, converter.convertType(v.getType()), v)
+                           .getResult(0));
   }
-  auto capture = LLVM::LLVMStructType::getLiteral(context, types);
+  SmallVector<Type> types = llvm::to_vector(TypeRange(ValueRange(fields)));
+  auto capture = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
 
   // The task.
   std::string name = (parent.getName() + ".task" + llvm::Twine(number)).str();
@@ -98,11 +102,22 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
     Block *entry = task.addEntryBlock();
     b.setInsertionPointToStart(entry);
     IRMapping map;
-    Value fields = LLVM::LoadOp::create(b, capture, entry->getArgument(0));
-    for (auto [i, v] : llvm::enumerate(values)) {
-      Value field = LLVM::ExtractValueOp::create(b, fields, ArrayRef<int64_t>{(int64_t)i});
-      map.map(v, UnrealizedConversionCastOp::create(b, TypeRange{v.getType()}, ValueRange{field})
-                     .getResult(0));
+    Value context = LLVM::LoadOp::create(b, capture, entry->getArgument(0));
+    int64_t next = 0;
+    auto field = [&]() -> Value {
+      return LLVM::ExtractValueOp::create(b, context, ArrayRef<int64_t>{next++});
+    };
+    for (Value v : values) {
+      if (!isPointerAndSizes(v.getType())) {
+        map.map(v, UnrealizedConversionCastOp::create(b, v.getType(), field()).getResult(0));
+        continue;
+      }
+      auto type = cast<MemRefType>(v.getType());
+      Value data = field();
+      SmallVector<Value> sizes;
+      for (unsigned i = 0; i < type.getNumDynamicDims(); ++i)
+        sizes.push_back(field());
+      map.map(v, memrefFromPointer(b, data, type, sizes));
     }
     for (Operation *op : constants)
       b.clone(*op, map);
@@ -117,16 +132,13 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
   }
 
   // The call.
-  Value fields = LLVM::PoisonOp::create(b, capture);
-  for (auto [i, v] : llvm::enumerate(values)) {
-    Value field =
-        UnrealizedConversionCastOp::create(b, TypeRange{types[i]}, ValueRange{v}).getResult(0);
-    fields = LLVM::InsertValueOp::create(b, fields, field, ArrayRef<int64_t>{(int64_t)i});
-  }
+  Value context = LLVM::PoisonOp::create(b, capture);
+  for (auto [i, field] : llvm::enumerate(fields))
+    context = LLVM::InsertValueOp::create(b, context, field, ArrayRef<int64_t>{(int64_t)i});
   Value slot = stackSlot(b, parent, capture);
-  LLVM::StoreOp::create(b, fields, slot);
+  LLVM::StoreOp::create(b, context, slot);
   Value task = func::ConstantOp::create(b, b.getFunctionType({pointer, b.getI64Type()}, {}),
-                                        FlatSymbolRefAttr::get(context, name));
+                                        FlatSymbolRefAttr::get(b.getContext(), name));
   task = UnrealizedConversionCastOp::create(b, TypeRange{pointer}, ValueRange{task}).getResult(0);
   Value count = arith::IndexCastOp::create(b, b.getI64Type(), total);
   declareHostFunction(module, "tr_parallel_for",

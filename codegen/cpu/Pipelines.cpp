@@ -58,6 +58,7 @@ void mlir::transformer::buildCpuLlvmPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineParallel());
   manager.addPass(createMergeTasks());
   manager.addPass(createLowerModuleAbi());
+  manager.addPass(createPassPointers());
   manager.addPass(createLowerGlobals());        // functions refer to them
   OpPassManager &functions = manager.nestAny(); // of the LLVM dialect, too
   addCleanUp(functions);

@@ -1,15 +1,11 @@
 //===- EmitObject.cpp - the LLVM dialect to LLVM IR and objects -----------===//
 #include "codegen/driver/EmitObject.h"
+#include "codegen/module/LlvmCode.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/ThreadPool.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/SplitModule.h"
 #include <mutex>
 
@@ -28,59 +24,22 @@ static void keepOrder() {
 /// What the calling conventions of x86-64 and AArch64 promise.
 static constexpr uint64_t kStackAlignment = 16;
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> targetMachine(cpu::TargetAttr target) {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machineOf(cpu::TargetAttr target) {
   static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-  });
-  static std::once_flag orderOnce;
   if (target.getWinogradVectors() > 1)
-    std::call_once(orderOnce, keepOrder);
-  std::string error;
-  llvm::Triple triple(target.getTriple());
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!found)
-    return llvm::createStringError("target " + target.getTriple() + ": " + error);
-  // Our code says where a multiply and an add are one operation (fmuladd); LLVM
-  // must not fuse others, or a row's bits would depend on the loop around it.
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, target.getCpu(), target.getFeatures(), options,
-                                 llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
-}
-
-static llvm::Error runPasses(llvm::Module &ir, llvm::TargetMachine &machine, StringRef passes) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager manager;
-  if (llvm::Error error = builder.parsePassPipeline(manager, passes))
-    return error;
-  manager.run(ir, modules);
-  return llvm::Error::success();
+    std::call_once(once, keepOrder);
+  return makeMachine(target.getTriple(), target.getCpu(), target.getFeatures());
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
 mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMContext &context) {
-  auto machine = targetMachine(target);
+  auto machine = machineOf(target);
   if (!machine)
     return machine.takeError();
   std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context);
   if (!ir)
     return llvm::createStringError("translation to LLVM IR failed");
-  ir->setDataLayout((*machine)->createDataLayout());
-  ir->setTargetTriple((*machine)->getTargetTriple());
+  setMachine(*ir, **machine);
   std::string width = std::to_string(target.getVectorLanes() * 32);
   for (llvm::Function &function : *ir) {
     if (function.isDeclaration())
@@ -104,33 +63,24 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
   return ir;
 }
 
-/// What code made of loops that are in order already needs. LLVM's -O3 takes more than twice as
-/// long, since it looks for what only C++ has. It leaves out what comes last here: constants of
-/// unrolled steps go into the loads' displacements, not through the ports of multiply-adds.
+/// What code made of loops that are in order already needs. LLVM's -O3 takes several times as long,
+/// since it looks for what only C++ has. It leaves out what comes last here: constants of unrolled
+/// steps go into the loads' displacements, not through the ports of multiply-adds.
 static constexpr StringLiteral passes =
     "cgscc(inline),"
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,reassociate,"
-    "loop-mssa(loop-rotate,licm),loop(indvars),gvn,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,"
     "separate-const-offset-from-gep,early-cse,loop-mssa(licm),infer-alignment)";
 
 llvm::Error mlir::transformer::optimize(llvm::Module &ir, cpu::TargetAttr target) {
-  auto machine = targetMachine(target);
-  if (!machine)
-    return machine.takeError();
-  return runPasses(ir, **machine, passes);
+  auto machine = machineOf(target);
+  return machine ? runPasses(ir, **machine, passes) : machine.takeError();
 }
 
 llvm::Error mlir::transformer::emitCode(llvm::Module &module, cpu::TargetAttr target,
                                         llvm::CodeGenFileType type, llvm::raw_pwrite_stream &out) {
-  auto machine = targetMachine(target);
-  if (!machine)
-    return machine.takeError();
-  llvm::legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, out, nullptr, type))
-    return llvm::createStringError("target " + target.getTriple() +
-                                   " cannot emit this kind of file");
-  passes.run(module);
-  return llvm::Error::success();
+  auto machine = machineOf(target);
+  return machine ? emitCode(module, **machine, type, out) : machine.takeError();
 }
 
 /// One part, in a context of its own.

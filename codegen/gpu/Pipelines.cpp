@@ -66,6 +66,7 @@ void mlir::transformer::buildNvvmPipeline(OpPassManager &manager) {
 void mlir::transformer::buildGpuHostPipeline(OpPassManager &manager) {
   manager.addPass(createLowerLaunches());
   manager.addPass(createLowerModuleAbi());
+  manager.addPass(createPassPointers());
   OpPassManager &functions = manager.nestAny(); // of the LLVM dialect, too
   addCleanUp(functions);
   functions.addPass(arith::createArithExpandOpsPass());

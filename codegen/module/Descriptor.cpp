@@ -40,6 +40,34 @@ Value mlir::transformer::memrefFromPointer(ImplicitLocOpBuilder &b, Value pointe
       .getResult(0);
 }
 
+bool mlir::transformer::isPointerAndSizes(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref && memref.getLayout().isIdentity() && !memref.getMemorySpace();
+}
+
+SmallVector<Type> mlir::transformer::typesOfPointerAndSizes(MemRefType memref) {
+  MLIRContext *context = memref.getContext();
+  SmallVector<Type> types(1 + memref.getNumDynamicDims(), IntegerType::get(context, 64));
+  types.front() = LLVM::LLVMPointerType::get(context);
+  return types;
+}
+
+SmallVector<Value> mlir::transformer::pointerAndSizes(ImplicitLocOpBuilder &b, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Type structType = LLVMTypeConverter(b.getContext()).convertType(type);
+  // Of a value of memrefFromPointer this is what was given to it.
+  auto made = memref.getDefiningOp<UnrealizedConversionCastOp>();
+  Value descriptor = made && made.getInputs().getTypes() == TypeRange{structType}
+                         ? made.getInputs().front()
+                         : UnrealizedConversionCastOp::create(b, structType, memref).getResult(0);
+  SmallVector<Value> values;
+  values.push_back(b.createOrFold<LLVM::ExtractValueOp>(descriptor, ArrayRef<int64_t>{1}));
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (type.isDynamicDim(i))
+      values.push_back(b.createOrFold<LLVM::ExtractValueOp>(descriptor, ArrayRef<int64_t>{3, i}));
+  return values;
+}
+
 Value mlir::transformer::stringPointer(ImplicitLocOpBuilder &b, StringRef text) {
   auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   std::string name = llvm::formatv("text_{0:x-}", llvm::xxh3_64bits(text));

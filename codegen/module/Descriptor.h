@@ -17,6 +17,15 @@ inline constexpr llvm::StringLiteral kDeviceSymbol = "transformer.device";
 Value memrefFromPointer(ImplicitLocOpBuilder &b, Value pointer, MemRefType type,
                         ArrayRef<Value> sizes = {});
 
+/// Whether memrefFromPointer can make a value of `type` of a pointer and sizes.
+bool isPointerAndSizes(Type type);
+
+/// The types of `memref`'s pointer and dynamic sizes, for memrefFromPointer.
+SmallVector<Type> typesOfPointerAndSizes(MemRefType memref);
+
+/// A memref's pointer and dynamic sizes, as memrefFromPointer takes them.
+SmallVector<Value> pointerAndSizes(ImplicitLocOpBuilder &b, Value memref);
+
 /// A pointer to `text`, null-terminated, in a private global of the module that
 /// holds the builder's place. Equal texts share one global.
 Value stringPointer(ImplicitLocOpBuilder &b, StringRef text);

@@ -7,15 +7,18 @@
 // STRINGS-DAG: func.func private @tr_scope(!llvm.ptr)
 // STRINGS-DAG: func.func private @tr_parallel_for(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr, !llvm.ptr)
 
-// The context holds the buffers and the trip counts; constants are cloned. The
-// second dimension runs fastest.
+// The context holds the buffers' pointers and dynamic sizes, and the trip counts; constants are
+// cloned. The second dimension runs fastest.
 // CHECK-LABEL: func.func private @f.task0(
 // CHECK-SAME: %[[CONTEXT:.*]]: !llvm.ptr, %[[I:.*]]: i64)
 // CHECK: %[[FIELDS:.*]] = llvm.load %[[CONTEXT]]
-// CHECK: %[[F0:.*]] = llvm.extractvalue %[[FIELDS]][0]
-// CHECK: %[[X:.*]] = builtin.unrealized_conversion_cast %[[F0]] : {{.*}} to memref<?x8xf32>
-// CHECK: %[[F3:.*]] = llvm.extractvalue %[[FIELDS]][3]
-// CHECK: %[[COLUMNS:.*]] = builtin.unrealized_conversion_cast %[[F3]] : i64 to index
+// CHECK: %[[DATA:.*]] = llvm.extractvalue %[[FIELDS]][0] : !llvm.struct<(ptr, i64, ptr, i64, i64, i64)>
+// CHECK: %[[ROWS:.*]] = llvm.extractvalue %[[FIELDS]][1]
+// CHECK: llvm.insertvalue %[[DATA]], %{{.*}}[1]
+// CHECK: llvm.insertvalue %[[ROWS]], %{{.*}}[3, 0]
+// CHECK: %[[X:.*]] = builtin.unrealized_conversion_cast %{{.*}} to memref<?x8xf32>
+// CHECK: %[[F5:.*]] = llvm.extractvalue %[[FIELDS]][5]
+// CHECK: %[[COLUMNS:.*]] = builtin.unrealized_conversion_cast %[[F5]] : i64 to index
 // CHECK-NOT: llvm.extractvalue
 // CHECK: %[[TWO:.*]] = arith.constant 2.000000e+00
 // CHECK: %[[FLAT:.*]] = arith.index_cast %[[I]]

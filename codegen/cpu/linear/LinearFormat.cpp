@@ -53,6 +53,17 @@ int64_t LinearOperands::outputs() const {
   return cast<RankedTensorType>(weight.getType()).getDimSize(layout == WeightLayout::OutIn ? 0 : 1);
 }
 
+/// Where the module calls `function`. (The general search for uses of a symbol looks into every
+/// attribute.)
+static SmallVector<func::CallOp> callsOf(func::FuncOp function) {
+  SmallVector<func::CallOp> calls;
+  function->getParentOp()->walk([&](func::CallOp call) {
+    if (call.getCallee() == function.getName())
+      calls.push_back(call);
+  });
+  return calls;
+}
+
 static bool isOfCalls(Value weight) {
   if (auto merged = weight.getDefiningOp<tensor::ConcatOp>())
     return llvm::any_of(merged.getInputs(), [](Value input) { return isOfCalls(input); });
@@ -62,14 +73,10 @@ static bool isOfCalls(Value weight) {
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
   if (!function)
     return false;
-  bool isCalled = false, isGiven = false;
-  auto uses = SymbolTable::getSymbolUses(function, function->getParentOp());
-  for (SymbolTable::SymbolUse use : *uses)
-    if (auto call = dyn_cast<func::CallOp>(use.getUser())) {
-      isCalled = true;
-      isGiven |= isOfCalls(call.getOperand(argument.getArgNumber()));
-    }
-  return !isCalled || isGiven;
+  auto calls = callsOf(function);
+  return calls.empty() || llvm::any_of(calls, [&](func::CallOp call) {
+           return isOfCalls(call.getOperand(argument.getArgNumber()));
+         });
 }
 
 bool LinearOperands::isOfCalls() const { return ::isOfCalls(weight); }
@@ -93,10 +100,8 @@ bool LinearOperands::isOfSequences() const {
   auto module = function->getParentOfType<ModuleOp>();
   if (llvm::none_of(module.getOps<func::FuncOp>(), keepsState))
     return true;
-  auto uses = SymbolTable::getSymbolUses(function, module);
-  return llvm::any_of(*uses, [](SymbolTable::SymbolUse use) {
-    auto call = dyn_cast<func::CallOp>(use.getUser());
-    return call && keepsState(call->getParentOfType<func::FuncOp>());
+  return llvm::any_of(callsOf(function), [](func::CallOp call) {
+    return keepsState(call->getParentOfType<func::FuncOp>());
   });
 }
 
