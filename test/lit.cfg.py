@@ -13,7 +13,8 @@ config.test_source_root = os.path.dirname(__file__)
 config.environment["PATH"] = os.pathsep.join(
     [config.transformer_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 )
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+# Of sanitizers, and what test/emulator/assembler/ptxas reads.
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "REAL_PTXAS", "TRANSFORMER_TEST_PROGRAMS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%source_root", config.transformer_source_root))

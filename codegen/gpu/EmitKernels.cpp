@@ -8,6 +8,7 @@
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -74,12 +75,27 @@ struct EmitGpuKernelsPass : mlir::transformer::impl::EmitGpuKernelsBase<EmitGpuK
     llvm::for_each(copies, rewriteCopy);
     if (target)
       emitElementwiseOps(target);
+    if (failed(emitOtherLoops()))
+      return signalPassFailure();
     simt::expandDoubleMath(getOperation());
     if (failed(expandVectorMath(getOperation())))
       signalPassFailure();
   }
 
 private:
+  LogicalResult emitOtherLoops() {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation()->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    IRRewriter b(&getContext());
+    for (linalg::LinalgOp op : ops) {
+      b.setInsertionPoint(op);
+      if (failed(linalg::linalgOpToParallelLoops(b, op)))
+        return op->emitOpError("has no loops on a GPU");
+      b.eraseOp(op);
+    }
+    return success();
+  }
+
   void emitElementwiseOps(const GpuTarget *target) {
     SmallVector<linalg::LinalgOp> ops;
     getOperation()->walk([&](linalg::LinalgOp op) {

@@ -120,8 +120,9 @@ def EmitGpuKernels : Pass<"transformer-gpu-emit-kernels", "::mlir::ModuleOp"> {
     kernels of blocks whose threads have shared memory in common (`memref.alloca` of the
     workgroup), tiles of their size, and barriers; products and attention of bf16 or f16 are the
     tensor cores' (`mma.sync`, or `wgmma` where the target has it), and of a number of rows that is
-    not known the host chooses between a product's tile of many and one of few. Fails, naming the
-    op, for one that is left.
+    not known the host chooses between a product's tile of many and one of few. What else there is
+    of linalg becomes upstream's `scf.parallel` over its loops. Fails, naming the op, for one that
+    is left.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",

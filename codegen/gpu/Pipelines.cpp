@@ -7,7 +7,6 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -26,9 +25,7 @@ void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   addCleanUp(manager.nest<func::FuncOp>());
   manager.addPass(createInsertResults());
   manager.addPass(createEmitGpuKernels());
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createConvertLinalgToParallelLoopsPass());
-  addCleanUp(functions);
+  addCleanUp(manager.nest<func::FuncOp>());
   manager.addPass(createScalarsToThreads());
   manager.addPass(createHostInputs());
   manager.addPass(createPlanMemory());

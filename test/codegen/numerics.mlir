@@ -8,34 +8,25 @@
 // RUN: python3 %S/Inputs/make_inputs.py %t/many.safetensors 30 300 271 0 1 64 300
 // DEFINE: %{arch} = native/no-winograd
 // DEFINE: %{verify} = transformer-verify %s --weights %t --bound 2e-6 --arch %{arch}
-// RUN: %{verify} --inputs %t/none.safetensors | FileCheck %s
-// RUN: %{verify} --inputs %t/one.safetensors | FileCheck %s
-// RUN: %{verify} --inputs %t/few.safetensors | FileCheck %s
-// RUN: %{verify} --inputs %t/many.safetensors | FileCheck %s
-// RUN: %{verify} --entry attend --inputs %t/none.safetensors | FileCheck %s --check-prefix=ATTEND
-// RUN: %{verify} --entry attend --inputs %t/one.safetensors | FileCheck %s --check-prefix=ATTEND
-// RUN: %{verify} --entry attend --inputs %t/few.safetensors | FileCheck %s --check-prefix=ATTEND
-// RUN: %{verify} --entry attend --inputs %t/many.safetensors | FileCheck %s --check-prefix=ATTEND
+// RUN: %{verify} --entry forward,attend --inputs %t/none.safetensors | FileCheck %s
+// RUN: %{verify} --entry forward,attend --inputs %t/one.safetensors | FileCheck %s
+// RUN: %{verify} --entry forward,attend --inputs %t/few.safetensors | FileCheck %s
+// RUN: %{verify} --entry forward,attend --inputs %t/many.safetensors | FileCheck %s
 // By pairs of products, on whatever machine this is.
 // REDEFINE: %{arch} = native/winograd
-// RUN: %{verify} --inputs %t/none.safetensors | FileCheck %s
-// RUN: %{verify} --inputs %t/one.safetensors | FileCheck %s
-// RUN: %{verify} --inputs %t/few.safetensors | FileCheck %s
-// RUN: %{verify} --inputs %t/many.safetensors | FileCheck %s
-// RUN: %{verify} --entry attend --inputs %t/none.safetensors | FileCheck %s --check-prefix=ATTEND
-// RUN: %{verify} --entry attend --inputs %t/one.safetensors | FileCheck %s --check-prefix=ATTEND
-// RUN: %{verify} --entry attend --inputs %t/few.safetensors | FileCheck %s --check-prefix=ATTEND
-// RUN: %{verify} --entry attend --inputs %t/many.safetensors | FileCheck %s --check-prefix=ATTEND
+// RUN: %{verify} --entry forward,attend --inputs %t/none.safetensors | FileCheck %s
+// RUN: %{verify} --entry forward,attend --inputs %t/one.safetensors | FileCheck %s
+// RUN: %{verify} --entry forward,attend --inputs %t/few.safetensors | FileCheck %s
+// RUN: %{verify} --entry forward,attend --inputs %t/many.safetensors | FileCheck %s
 
 // CHECK: w17: largest error
 // CHECK: w33: largest error
 // CHECK: w1: largest error
 // CHECK: first: largest error
 // CHECK: start: largest error
+// CHECK: attention: largest error
+// CHECK: normed: largest error
 // CHECK-NOT: difference
-// ATTEND: attention: largest error
-// ATTEND: normed: largest error
-// ATTEND-NOT: difference
 
 transformer.parameter @words : tensor<30x5xf32>
 transformer.parameter @w17 : tensor<17x5xf32>

@@ -55,8 +55,9 @@ module attributes {transformer.target = #nvvm.target<O = 3, chip = "sm_80", feat
 
 // A copy is such an op. Without a target a thread has a number.
 // CHECK-LABEL: @copy(
-// CHECK-NOT: memref.copy
-// CHECK: linalg.generic
+// CHECK: scf.parallel (%[[ROW:.*]], %[[COLUMN:.*]]) = (%c0, %c0) to (%{{.*}}, %c40)
+// CHECK: %[[X:.*]] = memref.load %arg0[%[[ROW]], %[[COLUMN]]]
+// CHECK: memref.store %[[X]], %arg1[%[[ROW]], %[[COLUMN]]]
 func.func @copy(%x: memref<?x40xf32>, %y: memref<?x40xf32>) {
   memref.copy %x, %y : memref<?x40xf32> to memref<?x40xf32>
   return
