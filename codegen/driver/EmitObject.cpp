@@ -69,7 +69,7 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
 static constexpr StringLiteral passes =
     "cgscc(inline),"
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,reassociate,"
-    "loop-mssa(loop-rotate,licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(loop-rotate,licm),loop(indvars),gvn,instcombine<no-verify-fixpoint>,simplifycfg,"
     "separate-const-offset-from-gep,early-cse,loop-mssa(licm),infer-alignment)";
 
 llvm::Error mlir::transformer::optimize(llvm::Module &ir, cpu::TargetAttr target) {
