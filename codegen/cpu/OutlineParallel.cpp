@@ -48,6 +48,26 @@ WorkPointers takeWork(ImplicitLocOpBuilder &b, scf::ForallOp loop, unsigned numb
   return pointers;
 }
 
+/// What a value travels in: a buffer in its pointer and sizes.
+SmallVector<Value> fieldsOf(ImplicitLocOpBuilder &b, Value value) {
+  if (isPointerAndSizes(value.getType()))
+    return pointerAndSizes(b, value);
+  Type type = LLVMTypeConverter(b.getContext()).convertType(value.getType());
+  return {UnrealizedConversionCastOp::create(b, type, value).getResult(0)};
+}
+
+/// A value of `type` of its fields, which `next` gives.
+Value fromFields(ImplicitLocOpBuilder &b, Type type, function_ref<Value()> next) {
+  Value first = next();
+  if (!isPointerAndSizes(type))
+    return UnrealizedConversionCastOp::create(b, type, first).getResult(0);
+  auto memref = cast<MemRefType>(type);
+  SmallVector<Value> sizes(memref.getNumDynamicDims());
+  for (Value &size : sizes)
+    size = next();
+  return memrefFromPointer(b, first, memref, sizes);
+}
+
 LogicalResult outline(scf::ForallOp loop, unsigned number) {
   auto module = loop->getParentOfType<ModuleOp>();
   auto parent = loop->getParentOfType<func::FuncOp>();
@@ -56,7 +76,6 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
   if (loop->getParentOfType<scf::ForallOp>())
     return loop.emitOpError("stands inside another scf.forall; tasks do not nest");
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  LLVMTypeConverter converter(b.getContext());
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
 
   SmallVector<Value> lower = loop.getLowerBound(b), step = loop.getStep(b),
@@ -69,8 +88,7 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
 
   WorkPointers work = takeWork(b, loop, number);
 
-  // What the body captures: constants are cloned, the rest goes into a struct, of a buffer its
-  // pointer and sizes.
+  // What the body captures: constants are cloned, the rest goes into a struct.
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(loop.getRegion(), captured);
   for (Value v : llvm::concat<Value>(lower, step, trips))
@@ -83,11 +101,7 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
       continue;
     }
     values.push_back(v);
-    if (isPointerAndSizes(v.getType()))
-      llvm::append_range(fields, pointerAndSizes(b, v));
-    else
-      fields.push_back(UnrealizedConversionCastOp::create(b, converter.convertType(v.getType()), v)
-                           .getResult(0));
+    llvm::append_range(fields, fieldsOf(b, v));
   }
   SmallVector<Type> types = llvm::to_vector(TypeRange(ValueRange(fields)));
   auto capture = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
@@ -107,18 +121,8 @@ LogicalResult outline(scf::ForallOp loop, unsigned number) {
     auto field = [&]() -> Value {
       return LLVM::ExtractValueOp::create(b, context, ArrayRef<int64_t>{next++});
     };
-    for (Value v : values) {
-      if (!isPointerAndSizes(v.getType())) {
-        map.map(v, UnrealizedConversionCastOp::create(b, v.getType(), field()).getResult(0));
-        continue;
-      }
-      auto type = cast<MemRefType>(v.getType());
-      Value data = field();
-      SmallVector<Value> sizes;
-      for (unsigned i = 0; i < type.getNumDynamicDims(); ++i)
-        sizes.push_back(field());
-      map.map(v, memrefFromPointer(b, data, type, sizes));
-    }
+    for (Value v : values)
+      map.map(v, fromFields(b, v.getType(), field));
     for (Operation *op : constants)
       b.clone(*op, map);
     auto mapped = [&](ValueRange range) {
