@@ -12,7 +12,6 @@ import os
 import random
 import sys
 import tempfile
-from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -23,13 +22,12 @@ for folder in ("e2e", "golden"):
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
-from exact import exact  # noqa: E402
-from gradients import Arrays, leave_out_padding, loss_of, names_of_files, trained_names  # noqa: E402
+from gradients import Arrays, leave_out_padding, names_of_files, trained_names  # noqa: E402
 from harness import GOLDEN, compile_program, execute  # noqa: E402
 from reference import load_model  # noqa: E402
 from safetensors.numpy import load_file, save_file  # noqa: E402
 from seeds import ENDS, check_compiled_seeds  # noqa: E402
-from train import config_of, data_of  # noqa: E402
+from train import config_of, curves_by, data_of  # noqa: E402
 
 STEPS = 6
 FACTOR, FLOOR = 6, 32 * 2.0**-23  # times the gap; of a value
@@ -117,20 +115,7 @@ def curves(settings: Settings, data: Arrays, labels: Arrays, dtype: torch.dtype)
     groups = [{"params": [p for p in weights if p.ndim > 1]}, {"params": [p for p in weights if p.ndim < 2], "weight_decay": decay}]
     make = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "adafactor": torch.optim.Adafactor}[settings.optimizer]
     optimizer = make([group for group in groups if group["params"]], lr=settings.rate, weight_decay=settings.decay, **settings.torch_options)
-    losses, norms = [], []
-    for step, rate in enumerate(settings.rates):
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.zero_grad()
-        of_step = [{name: value[step] for name, value in given.items()} for given in (data, labels)]
-        with exact() if dtype == torch.float64 else nullcontext():
-            loss = loss_of(model, config_of(settings.case), *of_step)
-            loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(weights, settings.clip or float("inf")).item())
-        optimizer.step()
-        losses.append(loss.item())
-    named = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-    return np.array(losses), np.array(norms), {name: t.double().numpy() for name, t in names_of_files(model, named).items()}
+    return curves_by(optimizer, settings.rates, settings.clip or float("inf"), model, config_of(settings.case), data, labels)
 
 
 def compare(what: str, found: np.ndarray, expected: np.ndarray, single: np.ndarray) -> None:

@@ -123,22 +123,34 @@ def curves_of(
 ) -> tuple[np.ndarray, np.ndarray, Arrays]:
     """The losses, norms and last weights of a model whose parameters with gradients are trained; `decay` is of vectors."""
     import torch
-    from exact import exact
 
-    dtype = next(model.parameters()).dtype
     trained = [p for p in model.parameters() if p.requires_grad]
     vectors = {"params": [p for p in trained if p.ndim < 2], "weight_decay": decay}
     groups = [{"params": [p for p in trained if p.ndim > 1]}, vectors]
     make = getattr(torch.optim, chosen.torch_name)
     optimizer = make(groups, lr=chosen.rate, weight_decay=DECAY, **chosen.torch_options)
+    return curves_by(optimizer, [chosen.rate] * len(next(iter(labels.values()))), CLIP, model, config, data, labels)
+
+
+def curves_by(
+    optimizer: "torch.optim.Optimizer", rates: list[float], clip: float, model: "torch.nn.Module", config: dict, data: Arrays, labels: Arrays
+) -> tuple[np.ndarray, np.ndarray, Arrays]:
+    """Of a step at each rate, by an optimizer of the model's parameters with gradients."""
+    import torch
+    from exact import exact
+
+    trained = [p for p in model.parameters() if p.requires_grad]
+    is_exact = next(model.parameters()).dtype == torch.float64
     losses, norms = [], []
-    for step in range(len(next(iter(labels.values())))):
-        of_step = [{name: value[step] for name, value in given.items()} for given in (data, labels)]
+    for step, rate in enumerate(rates):
+        for group in optimizer.param_groups:
+            group["lr"] = rate
         optimizer.zero_grad()
-        with exact() if dtype == torch.float64 else nullcontext():
+        of_step = [{name: value[step] for name, value in given.items()} for given in (data, labels)]
+        with exact() if is_exact else nullcontext():
             loss = loss_of(model, config, *of_step)
             loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(trained, CLIP).item())
+        norms.append(torch.nn.utils.clip_grad_norm_(trained, clip).item())
         optimizer.step()
         losses.append(loss.item())
     weights = names_of_files(model, {name: p.detach() for name, p in model.named_parameters() if p.requires_grad})
