@@ -63,9 +63,9 @@ mlir::transformer::toLlvmIr(ModuleOp module, cpu::TargetAttr target, llvm::LLVMC
   return ir;
 }
 
-/// What code made of loops that are in order already needs. LLVM's -O3 takes several times as long,
-/// since it looks for what only C++ has. It leaves out what comes last here: constants of unrolled
-/// steps go into the loads' displacements, not through the ports of multiply-adds.
+/// What code made of loops that are in order already needs. LLVM's -O3 takes more than twice as
+/// long, since it looks for what only C++ has. It leaves out what comes last here: constants of
+/// unrolled steps go into the loads' displacements, not through the ports of multiply-adds.
 static constexpr StringLiteral passes =
     "cgscc(inline),"
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,reassociate,"

@@ -73,8 +73,8 @@ static std::string joinPtx(ArrayRef<std::string> parts) {
   return head + kernels;
 }
 
-/// What kernels need of LLVM's -O3: of these ptxas makes the same loops, and both they and what
-/// comes behind them take half the time. Loops are unrolled here, which ptxas does otherwise.
+/// What kernels need of LLVM's -O3: of these ptxas makes the same loops of products, and they
+/// take about half the time. Loops are unrolled here, which ptxas does otherwise.
 static constexpr llvm::StringLiteral passes =
     "cgscc(inline),"
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,reassociate,"
