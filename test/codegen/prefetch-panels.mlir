@@ -2,15 +2,15 @@
 
 // Four rows at a time, k unrolled by 4, a block of 64 of 128 k, panels of 16 columns (one line): row
 // tiles share the next 64 rows in memory, behind the panel's end the first of the next panel. A k of
-// a tile fetches 1 / tiles of a line, in 2^-20; a step one line, or the next one, too, where there are
-// two tiles or three.
+// a tile fetches 1 / tiles of its 16 numbers, in 2^-20; a step the line where that ends, or the next one,
+// too, where there are two tiles or three.
 // CHECK-LABEL: func.func @four_rows
 // CHECK-SAME: %[[W:[^ ]*]]: memref<3x128x16xf32>, %[[P:[^ ]*]]: index, %[[M:[^ ]*]]: index, %[[BEGIN:[^ ]*]]: index, %[[END:[^ ]*]]: index)
 // CHECK: %[[TILES:.*]] = arith.ceildivui %[[M]], %c4
 // CHECK: %[[SOME:.*]] = arith.maxui %[[TILES]], %c2
-// CHECK: %[[RATE:.*]] = arith.divui %c1048576, %[[SOME]]
+// CHECK: %[[RATE:.*]] = arith.divui %c16777216, %[[SOME]]
 // CHECK: %[[FEW:.*]] = arith.cmpi ult, %[[SOME]], %c4
-// CHECK: %[[APART:.*]] = arith.select %[[FEW]], %c1, %c0
+// CHECK: %[[APART:.*]] = arith.select %[[FEW]], %c16, %c0
 // CHECK: scf.for %[[I:[^ ]*]] = %c0 to
 // CHECK: %[[TILE:.*]] = arith.divui %[[I]], %c4
 // CHECK: %[[BEFORE:.*]] = arith.muli %[[TILE]], %c64
@@ -21,11 +21,9 @@
 // CHECK: %[[LINE:.*]] = arith.shrui %[[SHARE]], %c20
 // CHECK: %[[START:.*]] = arith.subi %[[K]], %[[DONE]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[START]], %c64
-// CHECK: %[[ROW:.*]] = arith.addi %[[NEXT]], %[[LINE]]
-// CHECK: memref.prefetch %[[W]][%[[P]], %[[ROW]], %c0], read, locality<2>, data : memref<3x128x16xf32>
+// CHECK: memref.prefetch %[[W]][%[[P]], %[[NEXT]], %[[LINE]]], read, locality<2>, data : memref<3x128x16xf32>
 // CHECK: %[[LINE2:.*]] = arith.addi %[[LINE]], %[[APART]]
-// CHECK: %[[ROW2:.*]] = arith.addi %[[NEXT]], %[[LINE2]]
-// CHECK: memref.prefetch %[[W]][%[[P]], %[[ROW2]], %c0]
+// CHECK: memref.prefetch %[[W]][%[[P]], %[[NEXT]], %[[LINE2]]]
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.transfer_read
 func.func @four_rows(%w: memref<3x128x16xf32>, %p: index, %m: index, %begin: index, %end: index) {

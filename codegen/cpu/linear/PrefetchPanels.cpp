@@ -27,7 +27,7 @@ constexpr unsigned kFewestRows = 4;
 /// As many row tiles at least share the work of fetching a panel, as long as each fetches a whole
 /// line a step.
 constexpr int64_t kFewestTiles = 2;
-/// Numbers of lines are counted in units of 2^-kFraction.
+/// Shares of a panel are counted in units of 2^-kFraction.
 constexpr int64_t kFraction = 20;
 
 /// Of the register tile whose sums `loop` carries.
@@ -82,29 +82,24 @@ void fetchShare(scf::ForOp loop, cpu::TargetAttr target) {
   ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(fewestTiles));
-  // Lines for a k of a tile, in units of 2^-kFraction.
-  Value rate = arith::DivUIOp::create(b, constant((bytes << kFraction) / line), tiles);
+  // Numbers for a k of a tile, in units of 2^-kFraction.
+  int64_t columns = read.columns(), ofLine = line * columns / bytes;
+  Value rate = arith::DivUIOp::create(b, constant(columns << kFraction), tiles);
   Value areFew = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tiles, constant(ofStep));
-  Value apart = arith::SelectOp::create(b, areFew, constant(1), constant(0));
+  Value apart = arith::SelectOp::create(b, areFew, constant(ofLine), constant(0));
 
   b.setInsertionPoint(all);
   Value before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(k));
 
   b.setInsertionPoint(read.op);
   Value done = doneOfK(b, loop);
-  Value first = arith::MulIOp::create(b, arith::AddIOp::create(b, before, done), rate);
-  first = arith::ShRUIOp::create(b, first, constant(kFraction));
+  Value at = arith::MulIOp::create(b, arith::AddIOp::create(b, before, done), rate);
+  at = arith::ShRUIOp::create(b, at, constant(kFraction));
   Value start = arith::SubIOp::create(b, read.indices[1], done);
   Value next = arith::AddIOp::create(b, start, constant(k));
-  int64_t linesOfRow = llvm::divideCeil(bytes, line), rowsOfLine = llvm::divideCeil(line, bytes);
   for (int64_t i = 0; i < ofStep / fewestTiles; ++i) {
     Value ahead = arith::MulIOp::create(b, apart, constant(i));
-    Value at = arith::AddIOp::create(b, first, ahead);
-    Value row = arith::DivUIOp::create(b, at, constant(linesOfRow));
-    row = arith::MulIOp::create(b, row, constant(rowsOfLine));
-    Value part = arith::RemUIOp::create(b, at, constant(linesOfRow));
-    Value column = arith::MulIOp::create(b, part, constant(read.columns() / linesOfRow));
-    fetchLine(b, read, {read.indices[0], arith::AddIOp::create(b, next, row), column});
+    fetchLine(b, read, {read.indices[0], next, arith::AddIOp::create(b, at, ahead)});
   }
 }
 
