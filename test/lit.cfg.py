@@ -28,3 +28,7 @@ for tool in os.listdir(config.transformer_tools_dir):
 # So do tests that need CUDA's assembler.
 if shutil.which("ptxas") or os.access("/usr/local/cuda/bin/ptxas", os.X_OK):
     config.available_features.add("ptxas")
+
+# What takes minutes says `REQUIRES: long_tests`: lit --param run_long_tests=true.
+if lit_config.params.get("run_long_tests") == "true":
+    config.available_features.add("long_tests")

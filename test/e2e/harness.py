@@ -9,7 +9,7 @@ import shlex
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,6 +85,15 @@ def run_on_gpu(description: str, name: str, check: Callable[..., None], forms: S
         except RuntimeError as error:
             report.add(name, str(error))
     return report.finish()
+
+
+def one_of_each_family(cases: Iterable[Path]) -> list[Path]:
+    """Of each model type the case with a language model's head, else the plain model, else the first by name."""
+    families: dict[str, list[Path]] = {}
+    for case in cases:
+        families.setdefault(json.loads((case / "config.json").read_text())["model_type"], []).append(case)
+    plain = ("-lm", "-model")
+    return sorted(min(family, key=lambda case: ([not case.name.endswith(end) for end in plain], case.name)) for family in families.values())
 
 
 def compile_program(compiler: Path, source: Path, program: Path, *options: str, verify_each: bool = False) -> None:

@@ -20,7 +20,7 @@ from compare import compare, compare_files
 from safetensors.numpy import load_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
-from harness import compile_program  # noqa: E402
+from harness import compile_program, one_of_each_family  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 RUN_SECONDS = 60
@@ -110,6 +110,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help="names of the cases to check (default: all)")
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
+    parser.add_argument("--families", action="store_true", help="of these cases one of each model type")
     parser.add_argument("--arch", default="native", help="compile for this CPU (default: native) or GPU")
     parser.add_argument("--target", default="cpu", help="compile for this kind of machine (default: cpu)")
     parser.add_argument("--launcher", default="", help="run programs with this, for example an emulator and its options")
@@ -119,6 +120,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=jobs, help="cases at a time (default: TRANSFORMER_TEST_JOBS, or 2)")
     arguments = parser.parse_args()
     cases = find_cases(arguments.cases, parser)
+    if arguments.families:
+        cases = one_of_each_family(cases)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
         work = arguments.work or Path(scratch)
         target = ["--arch", arguments.arch] + ["--target", arguments.target] * (arguments.target != "cpu")

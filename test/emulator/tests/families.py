@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "e2e"))
-from harness import GOLDEN, Report, compile_program, execute  # noqa: E402
+from harness import GOLDEN, Report, compile_program, execute, one_of_each_family  # noqa: E402
 
 
 RUN = "sm_80"  # of the programs that golden/check.py runs: what it compiles again is kept
@@ -43,12 +43,6 @@ def check(compiler: Path, loader: Path, case: Path, arch: str, dtypes: tuple[str
     return None if done.code == 0 else done.complaint()
 
 
-def first_of_families(cases: list[Path]) -> list[Path]:
-    """The first case of each model type."""
-    types = {json.loads((case / "config.json").read_text())["model_type"]: case for case in reversed(cases)}
-    return sorted(types.values())
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
@@ -58,7 +52,7 @@ def main() -> int:
     options = parser.parse_args()
     cases = [GOLDEN / name for name in options.cases] or sorted(path.parent for path in GOLDEN.glob("*/config.json"))
     jobs = [(case, RUN, ()) for case in cases]
-    jobs += [(case, arch, dtypes) for case in first_of_families(cases) for arch in options.others for dtypes in ((), BF16)]
+    jobs += [(case, arch, dtypes) for case in one_of_each_family(cases) for arch in options.others for dtypes in ((), BF16)]
     report = Report()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
         run = lambda job: check(options.compile.resolve(), options.load.resolve(), *job, Path(folder))  # noqa: E731
