@@ -24,6 +24,7 @@ gpu_checks() {
   check_on_gpu e2e/cuda_commands.py "$@"
   if [[ $amount = few ]]; then
     check_on_gpu golden/check.py "${target[@]}" bert-model gpt2-lm t5-lm vit-model
+    check_on_gpu golden/first_step.py gpt2-lm
     check_on_gpu e2e/steps.py gpt2-lm
     check_on_gpu e2e/generate.py gpt2-lm
     "$how" "${commands[@]}"

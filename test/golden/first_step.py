@@ -123,21 +123,24 @@ def check(compiler: Path, case: Path, precision: Precision, is_repeated: bool = 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=Path, required=True, help="transformer-compile")
-    parser.add_argument("cases", nargs="*", help="golden cases")
+    parser.add_argument("cases", nargs="*", help="golden cases (default: those that train.py has not)")
     parser.add_argument("--live", action="store_true", help="ask the installed PyTorch what its autocast is off by")
     parser.add_argument("--mixed", nargs="*", choices=MIXED, default=["bf16"], help="with these, too (default: bf16)")
     options = parser.parse_args()
+    if unknown := [case for case in options.cases if not (HERE / case / "gradients.safetensors").exists()]:
+        parser.error(f"no gradients are recorded of {', '.join(unknown)}")
     compiler = options.compile.resolve()
     chosen = set(options.cases or [*cases(), *BFLOAT16])
-    code = run_cases("first step", [case for case in cases() if case in chosen], lambda case: check(compiler, case, FLOAT32))
-    several = [case for case in REPEATED if case in chosen]
-    code |= run_cases("first step in chunks", several, lambda case: check(compiler, case, FLOAT32, is_repeated=True))
+    code = run_cases("first step", options.cases or cases(), lambda case: check(compiler, case, FLOAT32))
+    if several := [case for case in REPEATED if case in chosen]:
+        code |= run_cases("first step in chunks", several, lambda case: check(compiler, case, FLOAT32, is_repeated=True))
     for form in options.mixed if quantize.multiplies_bfloat16() or "cuda" in TARGET else ():
         def check_mixed(case: Path, form: str = form) -> str:
             of_autocast = autocast_error(case, form) if options.live else MIXED[form][case.name]
             return check(compiler, case, mixed(form, 2 * of_autocast))
 
-        code |= run_cases(f"first step in {form}", [case for case in MIXED[form] if case in chosen], check_mixed)
+        if rounded := [case for case in MIXED[form] if case in chosen]:
+            code |= run_cases(f"first step in {form}", rounded, check_mixed)
     return code
 
 
