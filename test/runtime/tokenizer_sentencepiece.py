@@ -161,7 +161,7 @@ def compare_library(tool, folder, files, lines):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
-    parser.add_argument("--lines", type=int, default=1000)
+    parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     rng, lines = random.Random(3), make_lines(options.lines)

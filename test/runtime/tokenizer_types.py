@@ -193,7 +193,7 @@ def long(tool, name, file):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
-    parser.add_argument("--lines", type=int, default=1000)
+    parser.add_argument("--lines", type=int, default=2000)
     parser.add_argument("--only", default="")
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--long", action="store_true")
