@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Training with random settings beside the installed PyTorch: losses, norms and rates of some steps, and the weights
-behind them, by optimizers, schedules, decays, clipping, frozen parameters, recomputation and steps in parts.
+behind them, by optimizers, schedules, decays, clipping, frozen parameters, recomputation, steps in parts and adapters
+(beside PEFT).
 
 They differ from PyTorch's in float64 by at most so many times what PyTorch's in float32 do so far, or some units in the
-last place. Needs torch, transformers and safetensors.
+last place. Needs torch, transformers, peft and safetensors.
 """
 
 import fnmatch
@@ -22,6 +23,7 @@ for folder in ("e2e", "golden"):
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
+from adapters import WEIGHTS, Adapters, adapted, name_in_file, start_for, write_adapter  # noqa: E402
 from gradients import Arrays, leave_out_padding, names_of_files, trained_names  # noqa: E402
 from harness import GOLDEN, compile_program, execute  # noqa: E402
 from reference import load_model  # noqa: E402
@@ -34,6 +36,7 @@ FACTOR, FLOOR = 6, 32 * 2.0**-23  # times the gap; of a value
 CASES = ("gpt2-lm", "llama-lm", "bert-masked-lm", "t5-lm", "bert-question-answering", "vit-grey", "bart-lm", "transformer-tied")
 FROZEN = ("*bias", "*norm*", "*ln_*", "*LayerNorm*", "*embed*", "*wte*", "*shared*", "*.0.*")
 RECOMPUTE = ("none", "none", "attention", "layer")
+ADAPTED = ("gpt2-lm", "llama-lm", "bert-masked-lm", "t5-lm", "bert-question-answering", "bart-lm")  # of CASES: names of files are those of modules
 SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine", "inverse-sqrt": None}
 CANCELLED = ("key.bias", "k_proj.bias", "c_attn.bias", "in_proj_bias")  # gradients of keys' biases are nothing but rounding
 
@@ -54,6 +57,17 @@ def draw_optimizer(draw: random.Random) -> tuple[str, float, dict[str, object], 
     return kind, draw.choice([1e-3, 1e-2]), {"beta2_decay": decay, "eps": eps, "d": threshold}, words
 
 
+def draw_adapters(draw: random.Random, case: Path) -> Adapters:
+    """Of some kinds of linear layers."""
+    model = load_model(case, torch.float32)
+    tied = {id(embeddings.weight) for embeddings in (model.get_input_embeddings(), model.get_output_embeddings()) if embeddings}
+    layers = (torch.nn.Linear, transformers.pytorch_utils.Conv1D)
+    names = [name for name, module in model.named_modules() if isinstance(module, layers) and id(module.weight) not in tied]
+    ends = sorted({".".join(name.split(".")[-draw.choice([1, 2]) :]) for name in names})
+    targets = draw.sample(ends, min(len(ends), draw.choice([1, 2, 4])))
+    return Adapters(targets, draw.choice([1, 2, 3, 8, 17]), draw.choice([1, 4, 32]))
+
+
 class Settings:
     """Of one seed."""
 
@@ -71,6 +85,9 @@ class Settings:
         self.recompute = draw.choice(RECOMPUTE)
         self.parts = draw.choice([0, 0, 1, 2, 3])  # 0: a program that cannot divide its steps
         self.threads = draw.choice([1, 2, 3])
+        self.adapters = draw_adapters(draw, self.case) if self.case.name in ADAPTED and draw.random() < 0.4 else None
+        if self.adapters:
+            self.frozen = ""  # all but they are
 
     def compiled(self) -> list[str]:
         words = ["--mode", "train", "--dropout", "0", "--optimizer", self.optimizer, "--recompute", self.recompute]
@@ -100,22 +117,32 @@ class Settings:
         return fnmatch.fnmatchcase(name, self.frozen)
 
 
-def curves(settings: Settings, data: Arrays, labels: Arrays, dtype: torch.dtype) -> tuple[np.ndarray, np.ndarray, Arrays]:
-    """PyTorch's losses, norms and last weights."""
+def curves(
+    settings: Settings, data: Arrays, labels: Arrays, start: Arrays | None, dtype: torch.dtype
+) -> tuple[np.ndarray, np.ndarray, Arrays]:
+    """PyTorch's losses, norms and last weights; `start`: adapters."""
     model = load_model(settings.case, dtype)
     if "start_positions" in labels:
         leave_out_padding(model, torch.from_numpy(data["attention_mask"][0]))
-    trained = trained_names(model)
-    file_names = dict(names_of_files(model, {name: torch.empty(0) for name, _ in model.named_parameters()}))
-    assert len(file_names) == len(list(model.named_parameters())), "names of files are not names of modules"
-    for name, p in model.named_parameters():
-        p.requires_grad_(name in trained and not settings.is_frozen(name))
+    if start is None:
+        choose_trained(model, settings)
+    else:
+        model = adapted(model, settings.adapters, start)
     weights = [p for p in model.parameters() if p.requires_grad]
     decay = settings.decay if settings.vector_decay is None else settings.vector_decay
     groups = [{"params": [p for p in weights if p.ndim > 1]}, {"params": [p for p in weights if p.ndim < 2], "weight_decay": decay}]
     make = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD, "adafactor": torch.optim.Adafactor}[settings.optimizer]
     optimizer = make([group for group in groups if group["params"]], lr=settings.rate, weight_decay=settings.decay, **settings.torch_options)
-    return curves_by(optimizer, settings.rates, settings.clip or float("inf"), model, config_of(settings.case), data, labels)
+    losses, norms, last = curves_by(optimizer, settings.rates, settings.clip or float("inf"), model, config_of(settings.case), data, labels)
+    return losses, norms, {name_in_file(name): weight for name, weight in last.items()}
+
+
+def choose_trained(model: torch.nn.Module, settings: Settings) -> None:
+    trained = trained_names(model)
+    file_names = dict(names_of_files(model, {name: torch.empty(0) for name, _ in model.named_parameters()}))
+    assert len(file_names) == len(list(model.named_parameters())), "names of files are not names of modules"
+    for name, p in model.named_parameters():
+        p.requires_grad_(name in trained and not settings.is_frozen(name))
 
 
 def compare(what: str, found: np.ndarray, expected: np.ndarray, single: np.ndarray) -> None:
@@ -139,12 +166,17 @@ def compare_weights(settings: Settings, found: Arrays, given: Arrays, expected: 
 
 def check_settings(compiler: Path, settings: Settings, folder: Path) -> None:
     data, labels = ({name: value[:STEPS] for name, value in part.items()} for part in data_of(settings.case))
+    checkpoint, start, file = settings.case, None, "model.safetensors"
     with PYTORCH:
-        exactly, single = (curves(settings, data, labels, dtype) for dtype in (torch.float64, torch.float32))
+        if settings.adapters:
+            checkpoint, file = folder / "adapter", WEIGHTS
+            start = start_for(load_model(settings.case, torch.float32), settings.adapters)
+            write_adapter(checkpoint, settings.case, settings.adapters, start)
+        exactly, single = (curves(settings, data, labels, start, dtype) for dtype in (torch.float64, torch.float32))
     program, log, save, steps = (folder / name for name in ("program", "log.jsonl", "saved", "steps.safetensors"))
-    compile_program(compiler, settings.case, program, *settings.compiled())
+    compile_program(compiler, checkpoint, program, *settings.compiled())
     save_file(data | labels, steps)
-    done = execute([program, "train", "-w", settings.case, "--data", steps, "--log", log, "--save", save, *settings.given()])
+    done = execute([program, "train", "-w", checkpoint, "--data", steps, "--log", log, "--save", save, *settings.given()])
     if done.code != 0:
         raise RuntimeError(done.complaint())
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -152,9 +184,8 @@ def check_settings(compiler: Path, settings: Settings, folder: Path) -> None:
     compare("learning_rate", rates, np.array(settings.rates), np.array(settings.rates))
     for i, what in enumerate(("loss", "grad_norm")):
         compare(what, np.array([line[what] for line in lines]), exactly[i], single[i])
-    given = load_file(settings.case / "model.safetensors")
-    compare_weights(settings, load_file(save / "model.safetensors"), given, exactly[2], single[2])
-    ENDS[f"{settings.case.name} by {settings.optimizer}"] += 1
+    compare_weights(settings, load_file(save / file), load_file(checkpoint / file), exactly[2], single[2])
+    ENDS[f"{settings.case.name}{' with adapters' if settings.adapters else ''} by {settings.optimizer}"] += 1
 
 
 def check(compiler: Path, folder: Path, seed: int) -> str | None:
@@ -163,7 +194,7 @@ def check(compiler: Path, folder: Path, seed: int) -> str | None:
         check_settings(compiler, settings, folder)
     except RuntimeError as error:
         words = " ".join(str(word) for word in [*settings.compiled(), *settings.given()])
-        return f"{settings.case.name} {words}: {error}"
+        return f"{settings.case.name} {settings.adapters or ''} {words}: {error}"
     return None
 
 

@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,16 @@ TARGETS = {
     "bart-lm": ["q_proj", "v_proj", "fc1"],
 }
 NEW = "gpt2-lm"  # new adapters are looked at here
-RANK, ALPHA, STEPS, DECAY = 3, 5, 25, 0.01
+STEPS, DECAY = 25, 0.01
 ADAMW = Optimizer("AdamW", 2e-3, {}, ())
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class Adapters:
+    targets: list[str]  # ends of modules' names
+    rank: int = 3
+    alpha: int = 5
 
 
 def start_of(shapes: dict[str, list[int]]) -> Arrays:
@@ -38,20 +46,27 @@ def start_of(shapes: dict[str, list[int]]) -> Arrays:
     return {name: random.normal(0, 0.2, shape).astype(np.float32) for name, shape in sorted(shapes.items())}
 
 
-def peft_model(case: Path, dtype: str, start: Arrays | None) -> "torch.nn.Module":
+def adapted(base: "torch.nn.Module", adapters: Adapters, start: Arrays | None) -> "torch.nn.Module":
+    """The model with PEFT's adapters, or those that are given, in its type."""
     import peft
     import torch
-    from reference import load_model
 
-    base = load_model(case, getattr(torch, dtype))
-    config = peft.LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=TARGETS[case.name])
+    config = peft.LoraConfig(r=adapters.rank, lora_alpha=adapters.alpha, target_modules=adapters.targets)
     model = peft.get_peft_model(base, config, autocast_adapter_dtype=False).eval()
     if start is not None:
-        tensors = {name: torch.from_numpy(value).to(getattr(torch, dtype)) for name, value in start.items()}
+        dtype = next(model.parameters()).dtype
+        tensors = {name: torch.from_numpy(value).to(dtype) for name, value in start.items()}
         result = peft.set_peft_model_state_dict(model, tensors)
         if result.unexpected_keys:
             raise RuntimeError(f"PEFT does not know {result.unexpected_keys[:3]}")
     return model
+
+
+def start_for(base: "torch.nn.Module", adapters: Adapters) -> Arrays:
+    import peft
+
+    saved = peft.get_peft_model_state_dict(adapted(base, adapters, None))
+    return start_of({name: list(value.shape) for name, value in saved.items()})
 
 
 def logits_of(model: "torch.nn.Module", inputs: Arrays) -> np.ndarray:
@@ -62,12 +77,12 @@ def logits_of(model: "torch.nn.Module", inputs: Arrays) -> np.ndarray:
         return run_model(model.base_model.model, inputs)["logits"]
 
 
-def ask(case: Path, inputs: Arrays, data: Arrays, labels: Arrays) -> Arrays:
-    import peft
+def ask(case: Path, adapters: Adapters, inputs: Arrays, data: Arrays, labels: Arrays) -> Arrays:
+    import torch
+    from reference import load_model
 
-    saved = peft.get_peft_model_state_dict(peft_model(case, "float32", None))
-    start = start_of({name: list(value.shape) for name, value in saved.items()})
-    models = [peft_model(case, dtype, start) for dtype in ("float64", "float32")]
+    start = start_for(load_model(case, torch.float32), adapters)
+    models = [adapted(load_model(case, dtype), adapters, start) for dtype in (torch.float64, torch.float32)]
     exact, single = (logits_of(model, inputs) for model in models)
     mask = output_mask(json.loads((case / "config.json").read_text()), inputs)
     found = {f"start.{name}": value for name, value in start.items()}
@@ -77,16 +92,20 @@ def ask(case: Path, inputs: Arrays, data: Arrays, labels: Arrays) -> Arrays:
         found |= {name: a, f"{name}.gap": np.abs(a - b)}
     for name, weight in exact[2].items():
         gap = np.abs(weight - single[2][name]).max()
-        name = name.replace(".default.", ".")
+        name = name_in_file(name)
         found |= {f"weights.{name}": weight.astype(np.float32), f"gaps.{name}": np.array(gap)}
     return found
 
 
-def write_adapter(folder: Path, case: Path, weights: Arrays) -> None:
+def name_in_file(parameter: str) -> str:
+    return parameter.replace(".default.", ".")
+
+
+def write_adapter(folder: Path, case: Path, adapters: Adapters, weights: Arrays) -> None:
     folder.mkdir()
     save_file(weights, folder / WEIGHTS)
-    config = {"peft_type": "LORA", "base_model_name_or_path": str(case), "r": RANK, "lora_alpha": ALPHA}
-    (folder / CONFIG).write_text(json.dumps(config | {"target_modules": TARGETS[case.name], "bias": "none"}))
+    config = {"peft_type": "LORA", "base_model_name_or_path": str(case), "r": adapters.rank, "lora_alpha": adapters.alpha}
+    (folder / CONFIG).write_text(json.dumps(config | {"target_modules": adapters.targets, "bias": "none"}))
 
 
 def check_logits(runs: Runs, adapter: Path, inputs: Arrays, expected: Arrays) -> float:
@@ -104,11 +123,11 @@ def check_logits(runs: Runs, adapter: Path, inputs: Arrays, expected: Arrays) ->
     return share
 
 
-def check_new(runs: Runs) -> None:
+def check_new(runs: Runs, adapters: Adapters) -> None:
     """New adapters: A as PEFT makes it, B zeros, so that the model is as it was."""
-    targets = ",".join(TARGETS[runs.case.name])
+    targets = ",".join(adapters.targets)
     program, out = runs.folder / "new", runs.folder / "new-adapter"
-    runs.execute(runs.compiler, runs.case, "-o", program, "--mode", "train", "--lora", RANK, "--lora-targets", targets)
+    runs.execute(runs.compiler, runs.case, "-o", program, "--mode", "train", "--lora", adapters.rank, "--lora-targets", targets)
     data = ("--data", runs.folder / "data.safetensors", "--steps", 1, "--learning-rate", 0)
     runs.execute(program, "train", "-w", runs.case, *data, "--save", out)
     for name, value in load_file(out / WEIGHTS).items():
@@ -129,15 +148,15 @@ def check_new(runs: Runs) -> None:
 
 def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
     """How near it is; raises what is wrong."""
-    inputs = load_file(case / "inputs.safetensors")
+    inputs, adapters = load_file(case / "inputs.safetensors"), Adapters(TARGETS[case.name])
     data, labels = ({name: value[:STEPS] for name, value in given.items()} for given in data_of(case))
-    expected = ask(case, inputs, data, labels) if live or record else load_file(case / "adapters.safetensors")
+    expected = ask(case, adapters, inputs, data, labels) if live or record else load_file(case / "adapters.safetensors")
     if record:
         save_file(expected, case / "adapters.safetensors")
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs(compiler, case, "adamw", Path(scratch))
         adapter, trained = runs.folder / "adapter", runs.folder / "trained"
-        write_adapter(adapter, case, {k.removeprefix("start."): v for k, v in expected.items() if k.startswith("start.")})
+        write_adapter(adapter, case, adapters, {k.removeprefix("start."): v for k, v in expected.items() if k.startswith("start.")})
         save_file(data | labels, runs.folder / "data.safetensors")
         shares = [check_logits(runs, adapter, inputs, expected)]
         program, log = runs.folder / "program", runs.folder / "log.jsonl"
@@ -159,7 +178,7 @@ def check(compiler: Path, case: Path, live: bool, record: bool) -> str:
 
             peft.PeftModel.from_pretrained(load_model(case, torch.float32), trained)
         if case.name == NEW:
-            check_new(runs)
+            check_new(runs, adapters)
     names = ("logits", "loss", "norm", "adapters")
     return "of the allowed differences: " + ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares))
 
