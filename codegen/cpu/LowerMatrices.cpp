@@ -47,8 +47,9 @@ public:
   void lower(cpu::ReleaseMatricesOp) { call("tilerelease", {}); }
   void lower(cpu::ZeroMatrixOp op) { call("tilezero", {number(op.getInto())}); }
   void lower(cpu::LoadMatrixOp op) {
-    call("tileloadd64", {number(op.getInto()), pointer(op.getMemory(), op.getIndices()),
-                         rowStride(op.getMemory())});
+    call(op.getStreamed() ? "tileloaddt164" : "tileloadd64",
+         {number(op.getInto()), pointer(op.getMemory(), op.getIndices()),
+          rowStride(op.getMemory())});
   }
   void lower(cpu::StoreMatrixOp op) {
     call("tilestored64", {number(op.getFrom()), pointer(op.getMemory(), op.getIndices()),

@@ -188,10 +188,20 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     after their block of k, smaller the more of them there are. Tiles of fewer rows, which go
     through several panels at once, fetch the panels behind those where k of a panel are less
     than a line; others are left alone: their own reads take all the bandwidth. Of matrix
-    registers the first tile fetches the panel behind its own. What a tile's
-    epilogue reads of rows as wide as the result is fetched in front of the tile.
+    registers the tiles of a panel share the one behind it. What a tile's epilogue reads of rows as wide as the result is fetched in front of the tile.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def RoundInEpilogues : Pass<"transformer-cpu-round-in-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "Rows of the next product are rounded where they are computed";
+  let description = [{
+    What `bfloat16_rows` reads, if nothing else does and tiles of a linear layer write it whole
+    panels at a time: the tiles write its words in the place of float32. In inference that is what
+    is between the two linear layers of an FFN.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::func::FuncOp"> {

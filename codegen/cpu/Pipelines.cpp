@@ -41,6 +41,7 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   manager.addPass(createBufferizeModule());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   addCleanUpOfTasks(functions);
+  functions.addPass(createRoundInEpilogues());
   functions.addPass(createLowerElementwise());
   functions.addPass(createSumInBlocks());
   functions.addPass(createLowerVectors());

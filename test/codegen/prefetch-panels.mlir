@@ -167,3 +167,38 @@ func.func @steps(%w: memref<3x128x6x8xf32>, %p: index) {
   } {transformer_cpu.linear = #transformer_cpu.linear<loop, "winograd", steps = 128>}
   return
 }
+
+// Tiles of matrix registers share the panel behind theirs: in each of their 2 steps as many of its 64 lines as make it
+// up, one at least.
+// CHECK-LABEL: func.func @registers
+// CHECK-SAME: %[[W:[^ ]*]]: memref<3x1x32x32xi32>, %[[P:[^ ]*]]: index
+// CHECK: %[[TILES:.*]] = arith.ceildivui %{{.*}}, %c32
+// CHECK: %[[SOME:.*]] = arith.maxui %[[TILES]], %c1
+// CHECK: %[[STEPS:.*]] = arith.muli %[[SOME]], %c2
+// CHECK: %[[SHARE:.*]] = arith.ceildivui %c64, %[[STEPS]]
+// CHECK: scf.for %[[I:[^ ]*]] = %c0 to
+// CHECK: %[[TILE:.*]] = arith.divui %[[I]], %c32
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[TILE]], %c2
+// CHECK: scf.for %[[K:[^ ]*]] = %c0 to %c32 step %c16
+// CHECK: %[[STEP:.*]] = arith.divui %[[K]], %c16
+// CHECK: %[[DONE:.*]] = arith.addi %[[BEFORE]], %[[STEP]]
+// CHECK: %[[FIRST:.*]] = arith.muli %[[DONE]], %[[SHARE]]
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[FIRST]], %[[SHARE]]
+// CHECK: %[[END:.*]] = arith.minui %[[BEHIND]], %c64
+// CHECK: %[[NEXT:.*]] = arith.addi %[[P]], %c1
+// CHECK: scf.for %[[LINE:[^ ]*]] = %[[FIRST]] to %[[END]] step %c1 {
+// CHECK: %[[AT:.*]] = arith.muli %[[LINE]], %c16
+// CHECK: memref.prefetch %[[W]][%[[NEXT]], %c0, %c0, %[[AT]]], read, locality<2>, data
+// CHECK: }
+// CHECK-NEXT: transformer_cpu.load_matrix 6
+func.func @registers(%w: memref<3x1x32x32xi32>, %p: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  scf.for %i = %c0 to %m step %c32 {
+    scf.for %k = %c0 to %c32 step %c16 {
+      transformer_cpu.load_matrix 6, %w[%p, %c0, %k, %c0] : memref<3x1x32x32xi32>
+    } {transformer_cpu.linear = #transformer_cpu.linear<loop, "bf16-matrix", steps = 32>}
+  }
+  return
+}

@@ -43,10 +43,12 @@ def Cpu_LoadMatrixOp : Cpu_MatrixOp<"load_matrix"> {
   let summary = "16 rows of 64 bytes from memory";
   let description = [{
     Row i is what begins at `memory[indices]`, i rows further on in the last dimension but one.
-    Memory must be there for all 16, within the buffer or behind it.
+    Memory must be there for all 16, within the buffer or behind it. `streamed`: past the
+    first-level cache, which keeps what is read again.
   }];
-  let arguments = (ins Cpu_MatrixRegister:$into, AnyStridedMemRef:$memory, Variadic<Index>:$indices);
-  let assemblyFormat = "$into `,` $memory `[` $indices `]` attr-dict `:` type($memory)";
+  let arguments = (ins Cpu_MatrixRegister:$into, AnyStridedMemRef:$memory, Variadic<Index>:$indices,
+                       UnitAttr:$streamed);
+  let assemblyFormat = "(`streamed` $streamed^)? $into `,` $memory `[` $indices `]` attr-dict `:` type($memory)";
 }
 
 def Cpu_StoreMatrixOp : Cpu_MatrixOp<"store_matrix"> {

@@ -72,11 +72,10 @@ namespace {
 /// One op's loop.
 class MatrixLoop {
 public:
-  MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op, cpu::SplitPanelsOp split,
-             LaterEpilogue *before)
-      : split(split), b(op.getLoc(), builder), x(op.getX()), first(op.getFirst()),
-        rows(op.getRows()), panel(op.getPanel()), before(before),
-        parts(cast<MemRefType>(panel.getType()).getDimSize(1)),
+  MatrixLoop(OpBuilder &builder, cpu::MultiplyMatricesOp op, Operation *pack, LaterEpilogue *before)
+      : pack(pack), split(dyn_cast_or_null<cpu::SplitPanelsOp>(pack)), b(op.getLoc(), builder),
+        x(op.getX()), first(op.getFirst()), rows(op.getRows()), panel(op.getPanel()),
+        before(before), parts(cast<MemRefType>(panel.getType()).getDimSize(1)),
         steps(cast<MemRefType>(panel.getType()).getDimSize(2)),
         size(cast<MemRefType>(panel.getType()).getDimSize(3) / 2) {
     sums = memref::CollapseShapeOp::create(b, op.getOuts()[0],
@@ -122,6 +121,8 @@ public:
       };
       scf::IfOp::create(b, isTall, halves(2), halves(1));
     }
+    if (!pack)
+      streamRows(loop);
     forSums([&](int64_t sum, int64_t i, int64_t j) {
       cpu::StoreMatrixOp::create(b, sum, sums, ValueRange{constant(i * size), constant(j * size)});
     });
@@ -132,6 +133,15 @@ private:
 
   Value compare(arith::CmpIPredicate predicate, Value left, int64_t right) {
     return arith::CmpIOp::create(b, predicate, left, constant(right));
+  }
+
+  /// Of panels in memory a tile leaves half in the first-level cache if x, of which it reads as
+  /// much, takes no place there; its sums stay, too.
+  void streamRows(scf::ForOp loop) const {
+    loop.walk([&](cpu::LoadMatrixOp load) {
+      if (load.getMemory() == x)
+        load.setStreamed(true);
+    });
   }
 
   /// Which panel that is, and whether this tile makes it: the first one does. If that is all that
@@ -217,7 +227,8 @@ private:
         beside);
   }
 
-  cpu::SplitPanelsOp split; // what makes the panel; null: it is made already
+  Operation *pack; // what makes the panel in the task; null: it is in memory
+  cpu::SplitPanelsOp split;
   Value source, isFirst, places;
   ImplicitLocOpBuilder b;
   Value x, first, rows, panel, sums;
@@ -247,11 +258,11 @@ void transformer::lowerMultiplyMatrices(RewriterBase &rewriter,
   llvm::SetVector<Operation *> splits;
   for (auto [op, epilogue] : llvm::zip_equal(ops, epilogues)) {
     cpu::MultiplyMatricesOp product = op;
-    auto split = dyn_cast_or_null<cpu::SplitPanelsOp>(packOf({product, product.getPanel(), {}}));
-    if (split)
-      splits.insert(split);
+    Operation *pack = packOf({product, product.getPanel(), {}});
+    if (isa_and_nonnull<cpu::SplitPanelsOp>(pack))
+      splits.insert(pack);
     rewriter.setInsertionPoint(op);
-    MatrixLoop(rewriter, op, split, epilogue ? &*epilogue : nullptr).emit();
+    MatrixLoop(rewriter, op, pack, epilogue ? &*epilogue : nullptr).emit();
     if (epilogue)
       epilogue->emitLast(rewriter);
     rewriter.eraseOp(op);

@@ -164,30 +164,37 @@ void fetchStepShare(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr targ
                      });
 }
 
-/// Of matrix registers the first tile fetches the panel behind its own, as much of it in a step as
-/// it reads.
+/// Of matrix registers the tiles of a panel share the one behind it, evenly over their steps: lines
+/// on their way occupy the buffers by which registers are filled.
 void fetchBehind(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target) {
   auto rows = loop->getParentOfType<scf::ForOp>();
   if (!rows)
     return;
-  ImplicitLocOpBuilder b(loop.getLoc(), read.op);
-  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.getInductionVar(),
-                                        rows.getLowerBound());
-  auto first = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-  b.setInsertionPointToStart(first.thenBlock());
+  int64_t step = *getConstantIntValue(loop.getStep()), steps = linearMark(loop).getSteps() / step,
+          line = target.getLineBytes() * read.columns() / read.rowBytes(), // elements
+      lines = formatOf(loop).panelRows() * steps * step * read.columns() / line;
+  ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  int64_t step = *getConstantIntValue(loop.getStep());
+  Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(1));
+  Value all = arith::MulIOp::create(b, tiles, constant(steps));
+  Value share = arith::CeilDivUIOp::create(b, constant(lines), all);
+  b.setInsertionPoint(loop);
+  Value before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(steps));
+  b.setInsertionPoint(read.op);
+  Value done = arith::DivUIOp::create(b, loop.getInductionVar(), constant(step));
+  Value first = arith::MulIOp::create(b, arith::AddIOp::create(b, before, done), share);
+  Value end = arith::AddIOp::create(b, first, share);
+  end = arith::MinUIOp::create(b, end, constant(lines));
   SmallVector<Value> at(read.indices);
   at[0] = arith::AddIOp::create(b, at[0], constant(1));
-  for (int64_t part = 0; part < formatOf(loop).panelRows(); ++part)
-    for (int64_t byte = 0; byte < step * read.rowBytes(); byte += target.getLineBytes()) {
-      int64_t row = byte / read.rowBytes(),
-              column = byte % read.rowBytes() * read.columns() / read.rowBytes();
-      at[1] = constant(part);
-      at[2] = arith::AddIOp::create(b, read.indices[2], constant(row));
-      at[3] = constant(column);
-      fetchLine(b, read, at);
-    }
+  at[1] = at[2] = constant(0);
+  scf::ForOp::create(b, first, end, constant(1), ValueRange{},
+                     [&](OpBuilder &nested, Location loc, Value i, ValueRange) {
+                       ImplicitLocOpBuilder body(loc, nested);
+                       at[3] = arith::MulIOp::create(body, i, constant(line));
+                       fetchLine(body, read, at);
+                       scf::YieldOp::create(body);
+                     });
 }
 
 /// Few rows go through several panels at once: of each is fetched what is read of it, as many
