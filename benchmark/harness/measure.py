@@ -19,7 +19,11 @@ from harness.machine import Machine
 from harness.processes import Failure, Ours, Peer, compile_program
 from harness.shapes import lengths_of, make_inputs, parse_shape
 
-AGREEMENT = 1e-3  # largest difference of an output element between a peer and us
+# The largest difference of an output element between a peer and us.
+AGREEMENT = {"float32": 1e-3, "bfloat16": 0.25}
+
+
+BFLOAT16 = ("--weights-dtype", "bf16", "--activations-dtype", "bf16")
 
 
 @dataclass
@@ -80,13 +84,18 @@ def contestants_of(makers: dict[str, Callable], title: str, gaps: dict[str, str]
             contestant.close()
 
 
+def dtype_of(run: dict) -> str:
+    return run.get("dtype", "float32")
+
+
 def start(name: str, run: dict, threads: int, options: Options):
     cache = model_cache(run["model"], options.cache)
     folder = checkpoint(run["model"], options.cache)
     if name != Ours.name:
-        return Peer(name, folder, cache, threads, options.isa)
+        return Peer(name, folder, cache, threads, options.isa, dtype_of(run))
     program = cache / options.isa.file_name("program")
-    compile_program(options.compiler, folder, program, options.isa)
+    rounded = dtype_of(run) == "bfloat16"
+    compile_program(options.compiler, folder, program, options.isa, *(BFLOAT16 if rounded else ()))
     return Ours(program, folder / "model.safetensors", threads, cache)
 
 
@@ -101,7 +110,7 @@ def prepare(contestants: dict, inputs: dict, gaps: dict) -> tuple[dict, dict]:
     return seconds, outputs
 
 
-def differences(outputs: dict, mask: np.ndarray, gaps: dict) -> dict[str, float]:
+def differences(outputs: dict, mask: np.ndarray, dtype: str, gaps: dict) -> dict[str, float]:
     """Largest difference of each peer from us, on real tokens."""
     if Ours.name not in outputs:
         return {}
@@ -110,15 +119,15 @@ def differences(outputs: dict, mask: np.ndarray, gaps: dict) -> dict[str, float]
         if name == Ours.name:
             continue
         found[name] = float(np.abs(output - ours)[mask != 0].max()) if output.shape == ours.shape else float("inf")
-        if not found[name] < AGREEMENT:
+        if not found[name] < AGREEMENT[dtype]:
             gaps[name] = f"differs from us by {found[name]:.2g}"
     return found
 
 
-def measure_shape(contestants: dict, inputs: dict, options: Options) -> dict:
+def measure_shape(contestants: dict, inputs: dict, dtype: str, options: Options) -> dict:
     gaps: dict[str, str] = {}
     seconds, outputs = prepare(contestants, inputs, gaps)
-    difference = differences(outputs, inputs["attention_mask"], gaps)
+    difference = differences(outputs, inputs["attention_mask"], dtype, gaps)
     rounds: dict[str, list[float]] = {name: [] for name in seconds if name not in gaps}
     for _ in range(options.rounds):
         for name in list(rounds):
@@ -141,7 +150,10 @@ def add_ratio(row: dict) -> None:
 
 
 def summarize(row: dict, encoder: Encoder, lengths: list[int], limits) -> None:
-    """Adds our ratio to the fastest peer and the share of the machine's limit."""
+    """Adds our ratio to the fastest peer and, in float32, the share of the machine's limit."""
+    add_ratio(row)
+    if row["dtype"] != "float32":  # whose rate of products is not measured
+        return
     ours = row["median_ms"].get(Ours.name)
     flops = encoder.flops(lengths)
     row["limit_ms"] = limits.seconds(flops, encoder.weight_bytes()) * 1e3
@@ -150,7 +162,6 @@ def summarize(row: dict, encoder: Encoder, lengths: list[int], limits) -> None:
         row["share_of_limit"] = row["limit_ms"] / ours
         row["gflops"] = flops / (ours * 1e6)
         row["share_of_fma_peak"] = row["gflops"] / limits.fma_gflops
-    add_ratio(row)
 
 
 def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, options: Options) -> list[dict]:
@@ -162,9 +173,10 @@ def measure_group(run: dict, threads: int, shapes: list[str], machine: Machine, 
         for shape in shapes:
             lengths = lengths_of(run["shapes"].get(shape) or parse_shape(shape))
             disturbed = machine.measure(threads, options.isa).is_disturbed()
-            row = {"model": run["model"], "isa": options.isa.name, "threads": threads, "shape": shape}
+            row = {"model": run["model"], "dtype": dtype_of(run), "isa": options.isa.name}
+            row |= {"threads": threads, "shape": shape}
             row["tokens"] = sum(lengths)
-            row |= measure_shape(contestants, make_inputs(lengths, encoder.vocabulary), options)
+            row |= measure_shape(contestants, make_inputs(lengths, encoder.vocabulary), dtype_of(run), options)
             row["gaps"] = gaps | row["gaps"]
             limits = machine.measure(threads, options.isa)
             row["disturbed"] = disturbed or limits.is_disturbed()

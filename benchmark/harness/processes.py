@@ -43,12 +43,12 @@ def run_json(threads: int, command: list) -> dict:
 class Peer:
     """A worker process, stopped (SIGSTOP) whenever it is not asked anything."""
 
-    def __init__(self, name: str, checkpoint: Path, cache: Path, threads: int, isa: Isa) -> None:
+    def __init__(self, name: str, checkpoint: Path, cache: Path, threads: int, isa: Isa, dtype: str = "float32") -> None:
         self.name = name
         self.files = cache
         with open(cache / f"{name}.log", "w") as errors:
             self.process = subprocess.Popen(
-                pinned(threads, [sys.executable, WORKER, name, checkpoint, cache, threads, isa.name]),
+                pinned(threads, [sys.executable, WORKER, name, checkpoint, cache, threads, isa.name, dtype]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

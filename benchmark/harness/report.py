@@ -33,7 +33,7 @@ def groups(rows: list[dict]) -> list[tuple[str, list[dict]]]:
     """Rows of the same model, instruction set and threads under their title, in order."""
     found: dict[str, list[dict]] = {}
     for row in rows:
-        found.setdefault(title(row["model"], row["isa"], row["threads"]), []).append(row)
+        found.setdefault(title(row["model"], row["isa"], row["threads"], row.get("dtype")), []).append(row)
     return list(found.items())
 
 
@@ -45,13 +45,16 @@ def peers_of(rows: list[dict]) -> list[str]:
 def model_table(rows: list[dict]) -> str:
     peers = peers_of(rows)
     header = ["shape (tokens)", *peers, Ours.name, "ratio to the fastest peer"]
-    header += ["limit", "share of the limit", "GFLOP/s", "share of FMA peak"]
+    has_limit = "limit_ms" in rows[0]
+    header += ["limit", "share of the limit", "GFLOP/s", "share of FMA peak"] if has_limit else []
     body = []
     for row in rows:
         times = [number(row["median_ms"].get(name)) for name in [*peers, Ours.name]]
-        limit = [number(row["limit_ms"]), percent(row.get("share_of_limit"))]
-        rate = [number(row.get("gflops")), percent(row.get("share_of_fma_peak"))]
-        body.append([f"{row['shape']} ({row['tokens']})", *times, ratio(row), *limit, *rate])
+        cells = [f"{row['shape']} ({row['tokens']})", *times, ratio(row)]
+        if has_limit:
+            cells += [number(row["limit_ms"]), percent(row.get("share_of_limit"))]
+            cells += [number(row.get("gflops")), percent(row.get("share_of_fma_peak"))]
+        body.append(cells)
     return table(header, body)
 
 
@@ -156,8 +159,9 @@ def contestant_table(first: str, rows: list[dict], cell: Callable[[dict, str], s
     return [table([first, "threads", *names], body), *([""] if gaps else []), *gaps]
 
 
-def title(model: str, isa: str, threads: int | None = None) -> str:
+def title(model: str, isa: str, threads: int | None = None, dtype: str | None = None) -> str:
     parts = [TITLES.get(model, Path(model).name)]
+    parts += [dtype] if dtype == "bfloat16" else []
     parts += ["all held to AVX2"] if isa == "avx2" else []
     parts += [f"{threads} thread{'s' if threads > 1 else ''}"] if threads else []
     return ", ".join(parts)

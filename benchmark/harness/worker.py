@@ -1,6 +1,6 @@
 """One peer in a process of its own: loads, prepares a shape, times runs when asked.
 
-usage: worker.py PEER CHECKPOINT CACHE THREADS ISA
+usage: worker.py PEER CHECKPOINT CACHE THREADS ISA [DTYPE]
 
 Reads a JSON object a line on standard input and answers with one:
   {"inputs": FILE.npz, "outputs": FILE.npy}  ->  {"seconds": of one run}    prepares a shape, warms up

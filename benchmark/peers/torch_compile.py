@@ -14,6 +14,7 @@ def load(setup):
     if setup.isa.name != "native":
         torch._inductor.config.cpp.march = setup.isa.arch
     model = transformers.AutoModel.from_pretrained(setup.checkpoint, attn_implementation="sdpa").eval()
+    model = model.to(getattr(torch, setup.dtype))
 
     def prepare(inputs):
         torch.compiler.reset()
@@ -22,7 +23,7 @@ def load(setup):
 
         @torch.inference_mode()
         def run():
-            return compiled(**tensors).last_hidden_state
+            return compiled(**tensors).last_hidden_state.float()
 
         return run
 
