@@ -11,6 +11,9 @@ namespace mlir::transformer {
 template <typename ConcreteOp>
 class StaysInCalls : public mlir::OpTrait::TraitBase<ConcreteOp, StaysInCalls> {};
 
+/// A discardable attribute that says so of an op of another dialect.
+inline constexpr llvm::StringLiteral kStaysInCallsAttr = "transformer.stays_in_calls";
+
 } // namespace mlir::transformer
 
 #endif // DIALECT_STAYSINCALLS_H

@@ -58,7 +58,8 @@ bool ParameterAnalysis::isDerived(Operation *op) {
       return isSource(parameter);
     if (isa<SinusoidalTableOp>(op) || isConstantWeight(op))
       return true;
-    if (op->getNumResults() == 0 || !isMemoryEffectFree(op) || op->hasTrait<StaysInCalls>())
+    if (op->getNumResults() == 0 || !isMemoryEffectFree(op) || op->hasTrait<StaysInCalls>() ||
+        op->hasAttr(kStaysInCallsAttr))
       return false;
     bool reachesParameter = false;
     for (Value input : inputsOf(op)) {

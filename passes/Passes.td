@@ -276,6 +276,18 @@ def OutlinePreparedPass : Pass<"transformer-outline-prepared", "::mlir::ModuleOp
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
+def QuantizeEncodersPass : Pass<"transformer-quantize-encoders", "::mlir::ModuleOp"> {
+  let summary = "Attention of programs that keep no state multiplies rounded rows";
+  let description = [{
+    In a module without `append_pages` and `paged_attention` q, k and v of every `attention` go
+    through `quantize_rows` in the format `activations`, and what it weights values by is rounded, as
+    `transformer-quantize-weights` does with `attention`. Where a cache is kept nothing changes: its
+    numbers are float32, and a step gives what the whole sequence gives.
+  }];
+  let options = [Option<"activations", "activations", "std::string", "\"bf16\"", "bf16 or f16">];
+  let dependentDialects = ["::mlir::transformer::TransformerDialect"];
+}
+
 def QuantizeWeightsPass : Pass<"transformer-quantize-weights", "::mlir::func::FuncOp"> {
   let summary = "linear layers multiply by weights of a narrow format";
   let description = [{

@@ -135,6 +135,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   if (rounded.areRounded())
     manager.addNestedPass<func::FuncOp>(
         createQuantizeWeightsPass({rounded.weights, rounded.activations, rounded.attention}));
+  if (rounded.encoders)
+    manager.addPass(createQuantizeEncodersPass({rounded.activations}));
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

@@ -22,6 +22,8 @@ struct LinearDtypes {
   std::string activations = "f32";
   /// Attention multiplies, and sums over rows add, bf16 or f16, too, where activations are that.
   bool attention = false;
+  /// Attention does so in programs that keep no state.
+  bool encoders = false;
 
   bool areRounded() const { return weights != "f32" || activations != "f32"; }
   /// Names the option, what was expected and what was found.

@@ -5,12 +5,56 @@
 #include "passes/Passes.h"
 
 namespace mlir::transformer {
+#define GEN_PASS_DEF_QUANTIZEENCODERSPASS
 #define GEN_PASS_DEF_QUANTIZEWEIGHTSPASS
 #include "passes/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
 using namespace mlir::transformer;
+
+/// What rounds rows in a block by now; null: nothing does.
+static QuantizeRowsOp roundedIn(Block *block, Value x, WeightFormat format) {
+  QuantizeRowsOp found;
+  for (Operation *user : x.getUsers())
+    if (auto rounded = dyn_cast<QuantizeRowsOp>(user);
+        rounded && rounded.getFormat() == format && rounded->getBlock() == block)
+      found = rounded;
+  return found;
+}
+
+/// Once for all that read these rows: where they are made.
+static void quantizeRows(OpOperand &operand, WeightFormat format) {
+  Value x = operand.get();
+  if (x.getDefiningOp<QuantizeRowsOp>())
+    return;
+  Operation *reader = operand.getOwner();
+  OpBuilder b(reader);
+  b.setInsertionPointAfterValue(x);
+  QuantizeRowsOp rounded = roundedIn(b.getBlock(), x, format);
+  if (!rounded)
+    rounded = QuantizeRowsOp::create(b, reader->getLoc(), x, format);
+  operand.set(rounded);
+}
+
+/// Columns of a merged projection at once.
+static void quantizeHeads(OpOperand &operand, WeightFormat format) {
+  auto split = operand.get().getDefiningOp<SplitOp>();
+  bool isOfHeads =
+      split &&
+      llvm::all_of(split->getUsers(), llvm::IsaPred<AttentionOp, AppendPagesOp, PagedAttentionOp>);
+  quantizeRows(isOfHeads ? split->getOpOperand(0) : operand, format);
+}
+
+/// What attention multiplies; those with scores of distances are left alone.
+template <typename Op> static bool quantizeHeads(Op op, WeightFormat format) {
+  if (op.getColumns())
+    return false;
+  for (OpOperand *operand : {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()})
+    quantizeHeads(*operand, format);
+  op.setOptionsAttr(op.getOptions().withRounding(floatTypeOf(format, op.getContext())));
+  return true;
+}
 
 namespace {
 
@@ -76,48 +120,25 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
 
 private:
   FloatType typeOf(WeightFormat format) { return floatTypeOf(format, &getContext()); }
+};
 
-  /// What attention multiplies; those with scores of distances are left alone.
-  template <typename Op> bool quantizeHeads(Op op, WeightFormat format) {
-    if (op.getColumns())
-      return false;
-    for (OpOperand *operand : {&op.getQMutable(), &op.getKMutable(), &op.getVMutable()})
-      quantizeHeads(*operand, format);
-    op.setOptionsAttr(op.getOptions().withRounding(typeOf(format)));
-    return true;
-  }
-
-  /// Columns of a merged projection at once.
-  static void quantizeHeads(OpOperand &operand, WeightFormat format) {
-    auto split = operand.get().getDefiningOp<SplitOp>();
-    bool isOfHeads =
-        split && llvm::all_of(split->getUsers(),
-                              llvm::IsaPred<AttentionOp, AppendPagesOp, PagedAttentionOp>);
-    quantizeRows(isOfHeads ? split->getOpOperand(0) : operand, format);
-  }
-
-  /// What rounds rows in a block by now; null: nothing does.
-  static QuantizeRowsOp roundedIn(Block *block, Value x, WeightFormat format) {
-    QuantizeRowsOp found;
-    for (Operation *user : x.getUsers())
-      if (auto rounded = dyn_cast<QuantizeRowsOp>(user);
-          rounded && rounded.getFormat() == format && rounded->getBlock() == block)
-        found = rounded;
-    return found;
-  }
-
-  /// Once for all that read these rows: where they are made.
-  static void quantizeRows(OpOperand &operand, WeightFormat format) {
-    Value x = operand.get();
-    if (x.getDefiningOp<QuantizeRowsOp>())
-      return;
-    Operation *reader = operand.getOwner();
-    OpBuilder b(reader);
-    b.setInsertionPointAfterValue(x);
-    QuantizeRowsOp rounded = roundedIn(b.getBlock(), x, format);
-    if (!rounded)
-      rounded = QuantizeRowsOp::create(b, reader->getLoc(), x, format);
-    operand.set(rounded);
+/// Of programs that keep no state: a step gives what the whole sequence gives, and caches are
+/// float32 then.
+struct QuantizeEncoders : transformer::impl::QuantizeEncodersPassBase<QuantizeEncoders> {
+  using Base::Base;
+  void runOnOperation() override {
+    std::optional<WeightFormat> rows = symbolizeWeightFormat(activations.getValue());
+    if (!rows || !floatTypeOf(*rows, &getContext())) {
+      getOperation().emitError("activations \"" + activations.getValue() +
+                               "\": expected bf16 or f16");
+      return signalPassFailure();
+    }
+    WalkResult found = getOperation().walk([](Operation *op) {
+      return isa<AppendPagesOp, PagedAttentionOp>(op) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+    });
+    if (!found.wasInterrupted())
+      getOperation().walk([&](AttentionOp op) { quantizeHeads(op, *rows); });
   }
 };
 

@@ -1,5 +1,6 @@
 //===- Verify.cpp - the compiled program beside the specification ---------===//
 #include "tools/Verify.h"
+#include "codegen/driver/Stages.h"
 #include "dialect/State.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -278,9 +279,12 @@ llvm::Error Verifier::search() {
 llvm::Error Verifier::roundWeights() {
   PassManager manager(module->getContext());
   manager.addPass(createExpandCompositesPass());
-  const LinearDtypes &dtypes = options.compile.dtypes;
+  const CompileOptions &compile = options.compile;
+  LinearDtypes dtypes = cpuDtypes({compile.arch, compile.dtypes, compile.purpose});
   manager.addNestedPass<func::FuncOp>(
       createQuantizeWeightsPass({dtypes.weights, dtypes.activations, dtypes.attention}));
+  if (dtypes.encoders)
+    manager.addPass(createQuantizeEncodersPass({dtypes.activations}));
   if (failed(manager.run(*module)))
     return llvm::createStringError("cannot round the weights to " + dtypes.weights);
   return llvm::Error::success();

@@ -3,6 +3,7 @@
 #include "codegen/Passes.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/Pipelines.h"
+#include "codegen/cpu/Target.h"
 #include "codegen/cpu/dialect/CpuDialect.h"
 #include "codegen/gpu/Passes.h"
 #include "codegen/gpu/Pipelines.h"
@@ -25,10 +26,30 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+/// Whether the CPU multiplies bfloat16 in matrix registers. A name that is not known is an error of
+/// the stage that sets the target.
+static bool multipliesMatrices(StringRef arch) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<cpu::CpuDialect>();
+  llvm::Expected<cpu::TargetAttr> target = cpuTarget(&context, arch.empty() ? "native" : arch);
+  if (!target) {
+    llvm::consumeError(target.takeError());
+    return false;
+  }
+  return target->matrixRows() > 0;
+}
+
+LinearDtypes mlir::transformer::cpuDtypes(const StageOptions &options) {
+  LinearDtypes dtypes = options.dtypes;
+  dtypes.encoders =
+      dtypes.activations == "bf16" && !options.purpose.trains() && multipliesMatrices(options.arch);
+  return dtypes;
+}
+
 namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
-  buildFusionPipeline(manager, options.dtypes, options.purpose);
+  buildFusionPipeline(manager, cpuDtypes(options), options.purpose);
 }
 
 /// Attention multiplies what linear layers do, and there are blocks to keep busy.

@@ -104,8 +104,8 @@ func.func @backward(%x: tensor<?x8xf32>, %dy: tensor<?x4xf32>, %w: tensor<4x8xf3
   return %dx, %dw : tensor<?x8xf32>, tensor<4x8xf32>
 }
 
-// Attention's backward multiplies the rows that its forward does, and columns of distances keep both in float32. CPUs
-// multiply heads in float32 always.
+// Attention's backward multiplies the rows that its forward does, and columns of distances keep both in float32. Without
+// `attention` heads stay float32.
 // ROWS-LABEL: @heads(
 // PAIRS-LABEL: @heads(
 // PAIRS-NOT: quantize_rows

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
 #include "codegen/cpu/linear/Parts.h"
+#include "dialect/StaysInCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -73,9 +74,11 @@ public:
     Value x = tensor::EmptyOp::create(
         b, RankedTensorType::get({parts, ShapedType::kDynamic, size * matrices}, word), tokens);
     SmallVector<OpFoldResult> tiles(2, b.getIndexAttr(size));
-    x = linalg::UnPackOp::create(b, registers, x, /*innerDimsPos=*/ArrayRef<int64_t>{1, 2}, tiles,
-                                 /*outerDimsPerm=*/ArrayRef<int64_t>{1, 2, 0})
-            .getResult();
+    auto unpack = linalg::UnPackOp::create(b, registers, x,
+                                           /*innerDimsPos=*/ArrayRef<int64_t>{1, 2}, tiles,
+                                           /*outerDimsPerm=*/ArrayRef<int64_t>{1, 2, 0});
+    unpack->setAttr(kStaysInCallsAttr, b.getUnitAttr()); // registers are what is kept
+    x = unpack.getResult();
     SmallVector<int64_t> shape = {panels, parts, size * matrices, columns};
     if (isRounded() || operands.isOfCalls())
       return {x, emitPackedWeight(b, operands, {}, shape, word)};

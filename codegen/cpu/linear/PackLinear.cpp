@@ -415,6 +415,13 @@ void convertWeightGradient(IRRewriter &rewriter, linalg::MatmulOp op, cpu::Targe
   rewriter.replaceOp(op, product.getResult(0));
 }
 
+/// Attention that rounds what it multiplies, or columns that such attention alone reads.
+bool isOfHeads(Operation *op) {
+  if (auto attention = dyn_cast<kernel::AttentionOp>(op))
+    return bool(attention.getOptions().getRounding());
+  return isa<tensor::ExtractSliceOp>(op) && llvm::all_of(op->getUsers(), isOfHeads);
+}
+
 struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -448,7 +455,7 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
     for (Operation *op : rounded) {
       if (auto rows = dyn_cast<QuantizeRowsOp>(op)) // as many as there are of x
         rewriter.replaceUsesWithIf(rows.getResult(), rows.getX(), [](OpOperand &use) {
-          return isa<tensor::DimOp>(use.getOwner());
+          return isa<tensor::DimOp>(use.getOwner()) || isOfHeads(use.getOwner());
         });
       if (!op->use_empty()) {
         op->emitOpError("is read by something else than products of rows and a weight");

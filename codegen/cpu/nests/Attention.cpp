@@ -24,6 +24,11 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
+static bool multipliesBfloat16(kernel::AttentionOp op) {
+  FloatType type = op.getOptions().getRounding();
+  return type && type.isBF16();
+}
+
 AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
     : b(b), heads(op.getNumHeads()), kvHeads(op.getNumKvHeads()),
       headDim(rowWidth(op.getQ()) / heads), tileRows(b.target.tileRows()),
@@ -36,6 +41,11 @@ AttentionNest::AttentionNest(Emit &b, kernel::AttentionOp op)
       logSumExp(op.getOuts().size() > 1 ? op.getOuts()[1] : Value()),
       relative{op.getQueryScores(), op.getKeyScores(), op.getColumns(), heads, kvHeads},
       dropoutKey(op.getDropoutKey()), dropoutRate(op.getOptions().getDropout().convertToDouble()) {
+  inMatrices = b.target.matrixRows() && multipliesBfloat16(op) && !relative.columns && !dropoutKey;
+  if (inMatrices) {
+    tileRows = panelColumns = 2 * b.target.matrixRows();
+    vectors = panelColumns / b.lanes();
+  }
   setSizes();
 }
 
@@ -71,10 +81,13 @@ void AttentionNest::emit() {
                                                  queryOffsets, keyOffsets});
   b.parallel(work, amounts, b.mul(count, heads), [&](Value task) {
     Place place;
-    if (!pages)
+    if (inMatrices)
+      allocateMatrices(place);
+    else if (!pages)
       place.keyPanels = b.stackBuffer({keyBlock / panelColumns, headDim, panelColumns});
     place.strip = b.stackBuffer({tileRows, keyBlock});
-    place.queries = b.stackBuffer({tileRows, headDim});
+    if (!inMatrices)
+      place.queries = b.stackBuffer({tileRows, headDim});
     place.best = b.stackBuffer({tileRows, b.lanes()});
     for (Value *buffer : {&place.highest, &place.alphas, &place.inverses})
       *buffer = b.stackBuffer({static_cast<int64_t>(llvm::alignTo(tileRows, b.lanes()))});
@@ -106,7 +119,13 @@ void AttentionNest::emit() {
     if (cross &&
         (!seesAll() || bias || relative.columns)) // positions are counted from the end of the keys
       place.shift = b.sub(place.keys, queries);
-    b.ifThen(b.lt(place.first, place.end), [&] { emitChunk(place); });
+    b.ifThen(b.lt(place.first, place.end), [&] {
+      if (inMatrices)
+        cpu::ConfigureMatricesOp::create(b, b.stackBuffer({b.target.matrixRows()}));
+      emitChunk(place);
+      if (inMatrices)
+        cpu::ReleaseMatricesOp::create(b);
+    });
   });
 }
 
@@ -139,7 +158,7 @@ void AttentionNest::emitChunk(Place &place) {
       place.values = v;
       place.firstValue = b.add(place.keyRow, block);
       place.valueColumn = place.kvColumn;
-      packKeys(place);
+      inMatrices ? packMatrices(place) : packKeys(place);
     }
     emitRowTiles(place);
   });

@@ -37,6 +37,7 @@ struct AttentionNest {
   Value dropoutKey; // null: nothing is dropped
   double dropoutRate = 0;
   std::optional<KeyPages> pages; // instead of k, v and their offsets
+  bool inMatrices = false;       // both products in matrix registers, of bfloat16
 
   void emit();
 
@@ -61,6 +62,13 @@ private:
     Value block, blockKeys;                // the packed keys, counted from keyRow
     Value blockPanels, isFirst;
     Value keysToFetch; // of the next head, by each tile
+    // In matrix registers, words of two numbers (AttentionMatrices.cpp):
+    Value keyWords;         // [keyBlock / NR, pairs of features, NR]
+    Value valueWords;       // [headDim / NR, pairs of keys, NR]
+    Value queryWords;       // [2, featureSteps, rows, rows], registers
+    Value probabilityWords; // [2, keyBlock / NR, rows, rows], registers
+    Value square;           // [featureSteps, rows, rows], keys in front of their transposition
+    Value products;         // [tileRows, NR], P V of a panel
   };
   /// A register tile: queries `start .. start + height - 1`. Those behind the
   /// task's last one are that last one again: they compute and store its bits.
@@ -102,6 +110,21 @@ private:
 
   // AttentionPages.cpp: keys and values of the block at hand, which is a page.
   void findPage(Place &place);
+
+  // AttentionMatrices.cpp
+  int64_t matrixSize() const;
+  int64_t featureSteps() const;
+  void allocateMatrices(Place &place);
+  Value wordsOf(Value from, Value row, Value column, int64_t step);
+  /// Keys and values of the block.
+  void packMatrices(Place &place);
+  void roundQueries(Place &place, const Tile &tile);
+  /// into[.., column] = sums of the products of `steps` steps of rows and of a panel.
+  void multiplyTile(Value rows, Value panels, Value panel, Value steps, Value into, Value column);
+  void emitMatrixTile(Place &place, Tile &tile);
+  void scaleScores(Place &place, const Tile &tile, Value i, Value panels);
+  void storeProbabilities(Place &place, ValueRange p, Value row, Value column);
+  void addProducts(Place &place, const Tile &tile, Value i, Value column);
 
   // AttentionTile.cpp
   void emitRowTiles(Place &place);

@@ -24,6 +24,8 @@ void AttentionNest::emitRowTiles(Place &place) {
     tile.start = start;
     Value left = b.sub(place.end, start);
     tile.height = b.index(tileRows);
+    if (inMatrices)
+      tile.height = b.min(left, tile.height);
     for (int64_t lower : llvm::reverse(lowerHeights()))
       tile.height = b.select(b.le(left, b.index(lower)), b.index(lower), tile.height);
     Value last = b.sub(b.min(b.add(start, tileRows), place.end), b.index(1));
@@ -38,14 +40,17 @@ void AttentionNest::emitRowTiles(Place &place) {
       needed = b.both(needed, b.lt(first, b.add(place.block, keyBlock)));
       place.isFirst = b.le(place.block, first);
     }
+    auto emit = [&] { inMatrices ? emitMatrixTile(place, tile) : emitTile(place, tile); };
     if (needed)
-      b.ifThen(needed, [&] { emitTile(place, tile); });
+      b.ifThen(needed, emit);
     else
-      emitTile(place, tile);
+      emit();
   });
 }
 
 SmallVector<int64_t> AttentionNest::lowerHeights() const {
+  if (inMatrices) // registers are multiplied whole, and all else is a loop over rows
+    return {};
   SmallVector<int64_t> heights = {1, 2, 4};
   while (heights.back() >= tileRows)
     heights.pop_back();
@@ -160,7 +165,10 @@ void AttentionNest::emitSoftmax(Place &place, const Tile &tile, Value panels) {
       tile, [&](Value row) { return b.maxLane(b.loadVector(place.best, {row, zero})); });
   forRowVectors([&](int64_t i, int64_t count) {
     Value old = before(place.maxima, i, count, lowest);
-    Value now = emitMax(b, old, best[i / b.lanes()]);
+    Value highest = best[i / b.lanes()];
+    if (inMatrices) // whole numbers
+      highest = math::CeilOp::create(b, highest);
+    Value now = emitMax(b, old, highest);
     b.storeVector(now, place.highest, b.index(i));
     b.storeVector(now, place.maxima, b.add(local, i), count);
     Value alpha = b.ifElse(
@@ -229,11 +237,15 @@ void AttentionNest::emitProbabilities(Place &place, Value panels, ValueRange row
       for (int64_t j = 0; j < vectors; ++j)
         x.push_back(b.subf(b.loadVector(place.strip, at(row, j)), most));
     Values p = emitExp2NonPositive(b, x);
-    for (auto [i, row] : llvm::enumerate(rows))
-      for (int64_t j = 0; j < vectors; ++j) {
-        b.storeVector(p[i * vectors + j], place.strip, at(row, j));
-        sums[i] = b.addf(sums[i], p[i * vectors + j]);
-      }
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      ValueRange ofRow = ValueRange(p).slice(i * vectors, vectors);
+      for (int64_t j = 0; j < vectors; ++j)
+        sums[i] = b.addf(sums[i], ofRow[j]);
+      if (inMatrices)
+        storeProbabilities(place, ofRow, row, column);
+      for (int64_t j = 0; j < vectors && !inMatrices; ++j)
+        b.storeVector(ofRow[j], place.strip, at(row, j));
+    }
     return sums;
   });
   for (auto [row, sum] : llvm::zip_equal(rows, sums))
