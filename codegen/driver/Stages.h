@@ -50,8 +50,8 @@ ArrayRef<TargetKind> targetKinds();
 /// Null if there is none of that name.
 const TargetKind *findTargetKind(StringRef name);
 
-/// What a CPU's program rounds of these: where it multiplies bfloat16 in matrix registers, attention
-/// of programs that keep no state does so, too.
+/// What a CPU's program rounds of these: where it multiplies bfloat16 in matrix registers,
+/// attention of programs that keep no state does so, too.
 LinearDtypes cpuDtypes(const StageOptions &options);
 
 /// Everything that --emit can be for this target, in order: "dialect" first.
