@@ -104,6 +104,14 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
   manager.addPass(createSymbolDCEPass());
 }
 
+void transformer::addRounding(OpPassManager &manager, const LinearDtypes &dtypes) {
+  if (dtypes.areRounded())
+    manager.addNestedPass<func::FuncOp>(
+        createQuantizeWeightsPass({dtypes.weights, dtypes.activations, dtypes.attention}));
+  if (dtypes.encoders)
+    manager.addPass(createQuantizeEncodersPass({dtypes.activations}));
+}
+
 void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes &dtypes,
                                       const Purpose &purpose) {
   if (purpose.trains())
@@ -132,11 +140,7 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
     rounded.weights = rounded.activations = purpose.mixedPrecision;
   if (rounded.activations == "tf32")
     rounded.weights = "tf32"; // which is how they are multiplied; they are kept as they are
-  if (rounded.areRounded())
-    manager.addNestedPass<func::FuncOp>(
-        createQuantizeWeightsPass({rounded.weights, rounded.activations, rounded.attention}));
-  if (rounded.encoders)
-    manager.addPass(createQuantizeEncodersPass({rounded.activations}));
+  addRounding(manager, rounded);
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }

@@ -30,6 +30,9 @@ struct LinearDtypes {
   llvm::Error check() const;
 };
 
+/// Rounds what linear layers, and attention as far as `dtypes` says, multiply.
+void addRounding(OpPassManager &manager, const LinearDtypes &dtypes);
+
 /// What a program is for, by the names of the command line.
 struct Purpose {
   std::string mode = "inference";

@@ -281,10 +281,7 @@ llvm::Error Verifier::roundWeights() {
   manager.addPass(createExpandCompositesPass());
   const CompileOptions &compile = options.compile;
   LinearDtypes dtypes = cpuDtypes({compile.arch, compile.dtypes, compile.purpose});
-  manager.addNestedPass<func::FuncOp>(
-      createQuantizeWeightsPass({dtypes.weights, dtypes.activations, dtypes.attention}));
-  if (dtypes.encoders)
-    manager.addPass(createQuantizeEncodersPass({dtypes.activations}));
+  addRounding(manager, dtypes);
   if (failed(manager.run(*module)))
     return llvm::createStringError("cannot round the weights to " + dtypes.weights);
   return llvm::Error::success();

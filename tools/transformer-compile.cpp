@@ -84,12 +84,10 @@ static cl::opt<std::string> dtype(
 static cl::opt<std::string> activations(
     "activations-dtype",
     cl::desc("How linear layers, and with bf16 and f16 attention where the target has units for "
-             "it, read "
-             "their rows: f32; with weights of int8 or int4 also int8 (integers "
-             "with a scale for each 32 features of a row), with weights of bf16 also bf16 (on CPUs "
-             "with AVX-512 BF16 and GPUs), of f16 also f16 (on GPUs), of f32 also tf32 "
-             "(on GPUs; rounds both), multiplied as such: faster, less "
-             "exact"),
+             "it, read their rows: f32; with weights of int8 or int4 also int8 (integers with a "
+             "scale for each 32 features of a row), with weights of bf16 also bf16 (on CPUs with "
+             "AVX-512 BF16 and GPUs), of f16 also f16 (on GPUs), of f32 also tf32 (on GPUs; rounds "
+             "both), multiplied as such: faster, less exact"),
     cl::init("f32"), cl::cat(category));
 static cl::opt<std::string> emit("emit", cl::desc(emitHelp), cl::cat(category));
 static cl::opt<bool> embedWeights("embed-weights",

@@ -188,7 +188,8 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
     after their block of k, smaller the more of them there are. Tiles of fewer rows, which go
     through several panels at once, fetch the panels behind those where k of a panel are less
     than a line; others are left alone: their own reads take all the bandwidth. Of matrix
-    registers the tiles of a panel share the one behind it. What a tile's epilogue reads of rows as wide as the result is fetched in front of the tile.
+    registers the tiles of a panel share the one behind it. What a tile's epilogue reads of rows
+    as wide as the result is fetched in front of the tile.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

@@ -167,24 +167,14 @@ void fetchStepShare(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr targ
 /// Of matrix registers the tiles of a panel share the one behind it, evenly over their steps: lines
 /// on their way occupy the buffers by which registers are filled.
 void fetchBehind(scf::ForOp loop, const PanelRead &read, cpu::TargetAttr target) {
-  auto rows = loop->getParentOfType<scf::ForOp>();
-  if (!rows)
+  int64_t line = target.getLineBytes() * read.columns() / read.rowBytes(), // elements
+      lines = formatOf(loop).panelRows() * linearMark(loop).getSteps() * read.columns() / line;
+  ImplicitLocOpBuilder b(loop.getLoc(), read.op);
+  auto turn = linesOfTurn(b, loop, lines);
+  if (!turn)
     return;
-  int64_t step = *getConstantIntValue(loop.getStep()), steps = linearMark(loop).getSteps() / step,
-          line = target.getLineBytes() * read.columns() / read.rowBytes(), // elements
-      lines = formatOf(loop).panelRows() * steps * step * read.columns() / line;
-  ImplicitLocOpBuilder b(loop.getLoc(), rows);
+  auto [first, end] = *turn;
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(1));
-  Value all = arith::MulIOp::create(b, tiles, constant(steps));
-  Value share = arith::CeilDivUIOp::create(b, constant(lines), all);
-  b.setInsertionPoint(loop);
-  Value before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(steps));
-  b.setInsertionPoint(read.op);
-  Value done = arith::DivUIOp::create(b, loop.getInductionVar(), constant(step));
-  Value first = arith::MulIOp::create(b, arith::AddIOp::create(b, before, done), share);
-  Value end = arith::AddIOp::create(b, first, share);
-  end = arith::MinUIOp::create(b, end, constant(lines));
   SmallVector<Value> at(read.indices);
   at[0] = arith::AddIOp::create(b, at[0], constant(1));
   at[1] = at[2] = constant(0);

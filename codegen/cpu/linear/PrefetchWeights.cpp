@@ -84,30 +84,42 @@ struct PanelLines {
 
 } // namespace
 
-void transformer::fetchNextWeight(scf::ForOp loop, const PanelRead &read, cpu::PackWeightOp pack,
-                                  cpu::TargetAttr target) {
+std::optional<std::pair<Value, Value>> transformer::linesOfTurn(ImplicitLocOpBuilder &b,
+                                                                scf::ForOp loop, int64_t lines) {
   scf::ForOp all = throughK(loop);
   auto rows = all->getParentOfType<scf::ForOp>();
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !step)
-    return;
+    return std::nullopt;
   int64_t turns = llvm::divideCeil(linearMark(loop).getSteps(), *step); // of a tile
-  int64_t lines = PanelLines(pack, pack.getWeights()[0], target.getLineBytes()).count();
-  ImplicitLocOpBuilder b(loop.getLoc(), rows);
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
-  // Without rows the share is of no loop.
-  Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(1));
-  Value turnsOfAll = arith::MulIOp::create(b, tiles, constant(turns));
-  Value share = arith::CeilDivUIOp::create(b, constant(lines), turnsOfAll);
-  b.setInsertionPoint(all);
-  Value before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(turns));
-
-  b.setInsertionPoint(read.op);
+  Value share, before;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(rows);
+    // Without rows the share is of no loop.
+    Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(1));
+    Value turnsOfAll = arith::MulIOp::create(b, tiles, constant(turns));
+    share = arith::CeilDivUIOp::create(b, constant(lines), turnsOfAll);
+    b.setInsertionPoint(all);
+    before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(turns));
+  }
   Value turn = arith::AddIOp::create(b, before,
                                      arith::DivUIOp::create(b, doneOfK(b, loop), constant(*step)));
   Value first = arith::MulIOp::create(b, turn, share);
   Value end = arith::AddIOp::create(b, first, share);
-  end = arith::MinUIOp::create(b, end, constant(lines));
+  return std::pair(first, arith::MinUIOp::create(b, end, constant(lines)).getResult());
+}
+
+void transformer::fetchNextWeight(scf::ForOp loop, const PanelRead &read, cpu::PackWeightOp pack,
+                                  cpu::TargetAttr target) {
+  int64_t lines = PanelLines(pack, pack.getWeights()[0], target.getLineBytes()).count();
+  ImplicitLocOpBuilder b(loop.getLoc(), read.op);
+  auto turn = linesOfTurn(b, loop, lines);
+  if (!turn)
+    return;
+  auto [first, end] = *turn;
+  auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   // Of the next task the panel that stands where this one does.
   int64_t ofTask = cast<MemRefType>(pack.getOuts()[0].getType()).getDimSize(0);
   Value panel = arith::AddIOp::create(b, pack.getFirst(), constant(ofTask));

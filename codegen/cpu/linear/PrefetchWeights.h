@@ -39,6 +39,11 @@ Value numberOfTile(ImplicitLocOpBuilder &b, scf::ForOp rows);
 /// Of all k of a tile those in front of this turn of `loop`.
 Value doneOfK(ImplicitLocOpBuilder &b, scf::ForOp loop);
 
+/// Of `lines`, which all turns of `loop` of all tiles share evenly, those of this turn: the first
+/// and the one behind the last, where `b` stands in it. Nothing where no rows are gone through.
+std::optional<std::pair<Value, Value>> linesOfTurn(ImplicitLocOpBuilder &b, scf::ForOp loop,
+                                                   int64_t lines);
+
 /// What makes the panel that is read, if that is in its task; null if not.
 Operation *packOf(const PanelRead &read);
 

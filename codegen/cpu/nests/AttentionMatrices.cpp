@@ -53,15 +53,8 @@ void AttentionNest::packMatrices(Place &place) {
       for (int64_t step = 0; step < featureSteps(); ++step)
         vector::StoreOp::create(b, wordsOf(k, rowOf(b.add(key, i)), place.kvColumn, step),
                                 place.square, ValueRange{b.index(step), b.index(i), zero});
-    // From memory, in a loop: LLVM takes long to combine these shuffles with the rounding.
     b.forEach(zero, b.index(featureSteps()), 1, [&](Value step) {
-      VectorType words = VectorType::get({size}, b.getI32Type());
-      Values square;
-      for (int64_t i = 0; i < size; ++i)
-        square.push_back(
-            vector::LoadOp::create(b, words, place.square, ValueRange{step, b.index(i), zero}));
-      b.transposeSquare(square);
-      for (auto [i, row] : llvm::enumerate(square))
+      for (auto [i, row] : llvm::enumerate(loadTransposed(b, place.square, step)))
         vector::StoreOp::create(b, row, place.keyWords,
                                 ValueRange{panel, b.add(b.mul(step, size), i), column});
     });
@@ -119,10 +112,10 @@ void AttentionNest::emitMatrixTile(Place &place, Tile &tile) {
   });
   b.forEach(zero, tile.height, 1, [&](Value i) { scaleScores(place, tile, i, panels); });
   emitSoftmax(place, tile, panels);
-  b.forEach(zero, b.index(featureSteps()), 1, [&](Value panel) {
+  forOutputPanels([&](Value panel, int64_t width) {
     multiplyTile(place.probabilityWords, place.valueWords, panel, panels, place.products, zero);
     Value column = b.mul(panel, panelColumns);
-    b.forEach(zero, tile.height, 1, [&](Value i) { addProducts(place, tile, i, column); });
+    b.forEach(zero, tile.height, 1, [&](Value i) { addToOutput(place, tile, i, column, width); });
   });
 }
 
@@ -164,35 +157,18 @@ void AttentionNest::storeProbabilities(Place &place, ValueRange p, Value row, Va
 }
 
 /// Columns of a row: out = (alpha out + P V) inverse, without the first term in the first block.
-void AttentionNest::addProducts(Place &place, const Tile &tile, Value i, Value column) {
+void AttentionNest::addToOutput(Place &place, const Tile &tile, Value i, Value column,
+                                int64_t width) {
   Value row = b.add(place.queryRow, b.add(tile.start, i));
   Value inverse = b.broadcast(b.load(place.inverses, i));
   Value alpha = b.broadcast(b.load(place.alphas, i));
-  auto emit = [&](int64_t first, int64_t count) {
+  for (int64_t first = 0; first < width; first += b.lanes()) {
+    int64_t count = std::min(b.lanes(), width - first);
     Value sum = b.loadVector(place.products, {i, b.index(first)});
     SmallVector<Value> at = {row, b.add(b.add(place.column, column), first)};
     sum = b.ifElse(
         place.isFirst, b.vectorType(), [&] { return Values{sum}; },
         [&] { return Values{emitFma(b, alpha, b.loadVector(out, at, count), sum)}; })[0];
     b.storeVector(b.mulf(sum, inverse), out, at, count);
-  };
-  // Panels are whole but for the last one's columns.
-  int64_t last = headDim - (featureSteps() - 1) * panelColumns;
-  auto columns = [&](int64_t width) {
-    for (int64_t first = 0; first < width; first += b.lanes())
-      emit(first, std::min(b.lanes(), width - first));
-  };
-  if (last == panelColumns)
-    return columns(panelColumns);
-  Value isLast = b.eq(column, b.index(headDim - last));
-  b.ifElse(
-      isLast, {},
-      [&] {
-        columns(last);
-        return Values();
-      },
-      [&] {
-        columns(panelColumns);
-        return Values();
-      });
+  }
 }

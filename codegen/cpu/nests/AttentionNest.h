@@ -124,7 +124,7 @@ private:
   void emitMatrixTile(Place &place, Tile &tile);
   void scaleScores(Place &place, const Tile &tile, Value i, Value panels);
   void storeProbabilities(Place &place, ValueRange p, Value row, Value column);
-  void addProducts(Place &place, const Tile &tile, Value i, Value column);
+  void addToOutput(Place &place, const Tile &tile, Value i, Value column, int64_t width);
 
   // AttentionTile.cpp
   void emitRowTiles(Place &place);
@@ -155,6 +155,8 @@ private:
   Values rowsToLanes(const Tile &tile, function_ref<Value(Value)> number);
   /// Calls `body` with the first row and the number of rows of vectors that have a row a lane.
   void forRowVectors(function_ref<void(int64_t, int64_t)> body);
+  /// Calls `columns` with each panel of a head's columns, and how many it has.
+  void forOutputPanels(function_ref<void(Value, int64_t)> columns);
   /// out = (alpha out + P V) inverse, without the first term in the first block.
   void emitOutput(Place &place, Tile &tile);
   void emitOutputColumns(Place &place, Tile &tile, Value panel, int64_t width);

@@ -260,13 +260,17 @@ void AttentionNest::dropProbabilities(Place &place, const Tile &tile) {
   });
 }
 
-void AttentionNest::emitOutput(Place &place, Tile &tile) {
+void AttentionNest::forOutputPanels(function_ref<void(Value, int64_t)> columns) {
   int64_t whole = headDim / panelColumns;
-  auto columns = [&](Value panel, int64_t width) { emitOutputColumns(place, tile, panel, width); };
   if (whole)
     b.forEach(b.index(0), b.index(whole), 1, [&](Value panel) { columns(panel, panelColumns); });
   if (whole * panelColumns < headDim)
     columns(b.index(whole), headDim - whole * panelColumns);
+}
+
+void AttentionNest::emitOutput(Place &place, Tile &tile) {
+  forOutputPanels(
+      [&](Value panel, int64_t width) { emitOutputColumns(place, tile, panel, width); });
 }
 
 void AttentionNest::emitOutputColumns(Place &place, Tile &tile, Value panel, int64_t width) {

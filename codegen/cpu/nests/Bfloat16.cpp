@@ -76,6 +76,17 @@ Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) 
   return pairs;
 }
 
+Values transformer::loadTransposed(Emit &b, Value squares, Value which) {
+  int64_t size = rowWidth(squares);
+  VectorType words = VectorType::get({size}, b.getI32Type());
+  Values square;
+  for (int64_t i = 0; i < size; ++i)
+    square.push_back(
+        vector::LoadOp::create(b, words, squares, ValueRange{which, b.index(i), b.index(0)}));
+  b.transposeSquare(square);
+  return square;
+}
+
 /// A task makes the registers of as many rows as one has, from the first to the last.
 static void emitRegisters(Emit &b, cpu::Bfloat16RowsOp op, const Work &work) {
   Value x = op.getX(), out = op.getOuts()[0];

@@ -20,6 +20,10 @@ Values emitNeighbourPairs(Emit &b, Value x, int64_t parts);
 /// Likewise of two vectors, the lower and the upper halves.
 Values emitPairs(Emit &b, Value lower, Value upper, int64_t parts);
 
+/// Square `which` of `squares` `[.., n, n]` of words, transposed. From memory, in a loop around it:
+/// LLVM takes long to combine such shuffles with the rounding of what they move.
+Values loadTransposed(Emit &b, Value squares, Value which);
+
 } // namespace mlir::transformer
 
 #endif // CODEGEN_CPU_NESTS_BFLOAT16_H

@@ -23,7 +23,6 @@ void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
   int64_t parts = cast<MemRefType>(strip.into.getType()).getDimSize(2);
   Value tokens = b.dim(strip.x, 0), zero = b.index(0);
   Value first = b.mul(strip.begin, 2), last = b.min(tokens, b.mul(strip.end, 2));
-  VectorType words = b.vectorType().clone(b.getI32Type());
   /// Words of the tokens from `token` on and of `count` columns, which may end within them.
   auto split = [&](Value token, Value column, int64_t count, bool isWhole) {
     Value columns = b.add(b.mul(strip.strip, height), column);
@@ -52,12 +51,7 @@ void transformer::packMatrixStrip(Emit &b, const MatrixStrip &strip) {
              splitTokens(/*isWhole=*/false));
     Value ofTokens = b.div(b.sub(token, first), 2 * size);
     b.forEach(zero, b.index(parts), 1, [&](Value part) {
-      Values square;
-      for (int64_t i = 0; i < size; ++i)
-        square.push_back(
-            vector::LoadOp::create(b, words, strip.squares, ValueRange{part, b.index(i), zero}));
-      b.transposeSquare(square);
-      for (auto [i, row] : llvm::enumerate(square))
+      for (auto [i, row] : llvm::enumerate(loadTransposed(b, strip.squares, part)))
         vector::StoreOp::create(b, row, strip.into,
                                 ValueRange{strip.place, ofTokens, part, b.add(column, i), zero});
     });
