@@ -34,12 +34,22 @@ def FuseElementwise : Pass<"transformer-fuse-elementwise", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def NormInPlace : Pass<"transformer-norm-in-place", "::mlir::ModuleOp"> {
-  let summary = "Normalise rows where they stand";
+def RowsInPlace : Pass<"transformer-rows-in-place", "::mlir::ModuleOp"> {
+  let summary = "Replace rows where they stand";
   let description = [{
     A `transformer_kernel.layer_norm` that alone reads what an op before it has
-    written to memory of its own writes its result, or its sum, there.
+    written to memory of its own writes its result, or its sum, there. So does the
+    backward of a loss, behind the loss.
   }];
+}
+
+def ShareSoftmax : Pass<"transformer-share-softmax", "::mlir::ModuleOp"> {
+  let summary = "The backward of a loss reads what the loss knows of its rows";
+  let description = [{
+    A `transformer_kernel.cross_entropy_gradient` behind the `cross_entropy` of the same scores and
+    labels gets the largest score and the sum of exponentials of each row from there.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
 def PassDestinations : Pass<"transformer-pass-destinations", "::mlir::ModuleOp"> {

@@ -132,24 +132,6 @@ void fuse(linalg::GenericOp rounding, const GpuTarget *target) {
   rounding.erase();
 }
 
-/// What a loss knows of its rows its backward need not compute again.
-void shareSoftmax(kernel::CrossEntropyGradientOp gradient) {
-  for (Operation *user : gradient.getLogits().getUsers()) {
-    auto loss = dyn_cast<kernel::CrossEntropyOp>(user);
-    if (!loss || loss->getBlock() != gradient->getBlock() || !loss->isBeforeInBlock(gradient) ||
-        loss.getLabels() != gradient.getLabels() || loss.getOuts().size() != 2 ||
-        loss.getIgnoreIndex() != gradient.getIgnoreIndex() ||
-        loss.getPaddingIndex() != gradient.getPaddingIndex())
-      continue;
-    ImplicitLocOpBuilder b(loss.getLoc(), loss);
-    OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), loss.getLogits(), 0);
-    Value out = tensor::EmptyOp::create(b, {count, b.getIndexAttr(2)}, b.getF32Type());
-    auto dps = cast<DestinationStyleOpInterface>(loss.getOperation());
-    gradient.getSoftmaxMutable().assign(withOut(dps, out)->getResults().back());
-    return;
-  }
-}
-
 struct FuseRoundingsPass : mlir::transformer::impl::FuseRoundingsBase<FuseRoundingsPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -160,9 +142,6 @@ struct FuseRoundingsPass : mlir::transformer::impl::FuseRoundingsBase<FuseRoundi
     });
     for (linalg::GenericOp rounding : roundings)
       fuse(rounding, gpuTargetOf(getOperation()));
-    SmallVector<kernel::CrossEntropyGradientOp> gradients;
-    getOperation()->walk([&](kernel::CrossEntropyGradientOp op) { gradients.push_back(op); });
-    llvm::for_each(gradients, shareSoftmax);
   }
 };
 

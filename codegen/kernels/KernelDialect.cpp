@@ -77,7 +77,7 @@ bool mlir::transformer::kernel::readsOuts(Operation *op) {
 bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, OpOperand *write) {
   if (read->getOwner() != op || write->getOwner() != op)
     return false;
-  if (isa<RotaryEmbeddingOp, DropoutOp>(op))
+  if (isa<RotaryEmbeddingOp, DropoutOp, CrossEntropyGradientOp>(op))
     return read->getOperandNumber() == 0;
   auto norm = dyn_cast<LayerNormOp>(op);
   return norm && read->getOperandNumber() <= norm.getResidual().size();

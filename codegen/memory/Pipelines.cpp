@@ -31,7 +31,8 @@ void mlir::transformer::addConversionToLlvm(OpPassManager &manager) {
 }
 
 void mlir::transformer::addPreparePasses(OpPassManager &manager) {
-  manager.addPass(createNormInPlace());
+  manager.addPass(createShareSoftmax());
+  manager.addPass(createRowsInPlace());
   manager.addPass(createPassDestinations());
   addCleanUp(manager);
   manager.addPass(createHoistParametersPass());

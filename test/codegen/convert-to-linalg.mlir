@@ -1,5 +1,5 @@
 // RUN: transformer-opt %s --transformer-to-linalg-on-tensors --split-input-file | FileCheck %s
-// RUN: transformer-opt %s --transformer-to-linalg --transformer-fuse-elementwise --transformer-norm-in-place --transformer-pass-destinations --split-input-file | FileCheck %s --check-prefix=INTO
+// RUN: transformer-opt %s --transformer-to-linalg --transformer-fuse-elementwise --transformer-rows-in-place --transformer-pass-destinations --split-input-file | FileCheck %s --check-prefix=INTO
 
 // A product from zeros, by the layout of the weight.
 // CHECK: #[[M:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>

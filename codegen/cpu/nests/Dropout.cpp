@@ -17,28 +17,31 @@ using namespace mlir::transformer;
 DropoutFactors::DropoutFactors(Emit &b, Value key, double rate, Value stream)
     : b(b), key(key), stream(stream), rate(rate) {}
 
-/// The low half of a number in every lane.
+/// A number in every lane, of which emitPhilox takes the low half.
 Value DropoutFactors::splat(Value number) const {
-  Type i32 = b.getI32Type();
-  Value word = number.getType().isIndex() ? arith::IndexCastOp::create(b, i32, number).getResult()
-                                          : arith::TruncIOp::create(b, i32, number).getResult();
-  return vector::BroadcastOp::create(b, VectorType::get({lanes}, i32), word);
+  Type i64 = b.getI64Type();
+  if (number.getType().isIndex())
+    number = arith::IndexCastOp::create(b, i64, number);
+  return vector::BroadcastOp::create(b, VectorType::get({lanes}, i64), number);
 }
 
 Values DropoutFactors::draw(Value row, Value number) const {
-  auto words = VectorType::get({lanes}, b.getI32Type());
-  auto ascending = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
+  auto words = VectorType::get({lanes}, b.getI32Type()), wide = words.clone(b.getI64Type());
+  auto ascending = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
   Value lane =
-      arith::ConstantOp::create(b, DenseElementsAttr::get(words, ArrayRef<int32_t>(ascending)));
+      arith::ConstantOp::create(b, DenseElementsAttr::get(wide, ArrayRef<int64_t>(ascending)));
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(wide));
   Value high = arith::ShRUIOp::create(b, key, arith::ConstantIntOp::create(b, 32, 64));
-  std::array<Value, 4> random = emitPhilox(b, {splat(key), splat(high)},
-                                           {b.add(splat(b.mul(number, lanes)), lane), splat(row),
-                                            splat(stream), integerConstant(b, words, 0)});
+  std::array<Value, 4> random =
+      emitPhilox(b, {splat(key), splat(high)},
+                 {b.add(splat(b.mul(number, lanes)), lane), splat(row), splat(stream), zero});
   Value below = integerConstant(b, words, static_cast<uint32_t>(rate * 4294967296.0));
   Value none = floatConstant(b, floats(), 0), kept = floatConstant(b, floats(), 1 / (1 - rate));
   Values factors;
-  for (Value word : random)
+  for (Value number : random) {
+    Value word = arith::TruncIOp::create(b, words, number);
     factors.push_back(b.select(b.compare(arith::CmpIPredicate::ult, word, below), none, kept));
+  }
   return factors;
 }
 

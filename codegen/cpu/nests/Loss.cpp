@@ -91,14 +91,23 @@ std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t clas
 
 void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
   Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
+  Value softmax = op.getOuts().size() > 2 ? op.getOuts()[2] : Value();
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
   Labels labels(b, op);
   Value rows = b.dim(logits, 0), zero = b.scalar(0);
   b.parallel(rowWork("cross_entropy", "tokens", classes, 2), rows, rows, [&](Value row) {
+    auto storeSoftmax = [&](Value most, Value sum) {
+      if (!softmax)
+        return;
+      b.store(most, softmax, {row, b.index(0)});
+      b.store(sum, softmax, {row, b.index(1)});
+    };
     b.store(zero, losses, row);
+    storeSoftmax(zero, b.scalar(1));
     b.ifThen(labels.counts(row), [&] {
       auto [most, sum] = softmaxOf(b, logits, row, classes);
+      storeSoftmax(most, sum);
       Value logSum = b.addf(most, math::LogOp::create(b, sum));
       Value of = b.subf(logSum, b.load(logits, {row, labels.of(row)}));
       if (smoothing > 0) {
@@ -130,7 +139,7 @@ void transformer::emitNest(Emit &b, kernel::CountLabelsOp op) {
 }
 
 void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {
-  Value logits = op.getLogits(), result = op.getOuts()[0];
+  Value logits = op.getLogits(), result = op.getOuts()[0], given = op.getSoftmax();
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
   Labels labels(b, op);
@@ -141,7 +150,9 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {
     b.ifElse(
         labels.counts(row), {},
         [&] {
-          auto [most, sum] = softmaxOf(b, logits, row, classes);
+          auto [most, sum] =
+              given ? std::pair(b.load(given, {row, b.index(0)}), b.load(given, {row, b.index(1)}))
+                    : softmaxOf(b, logits, row, classes);
           Value shift = b.broadcast(most), factor = b.broadcast(b.divf(share, sum));
           Value others = b.broadcast(b.mulf(share, b.scalar(smoothing / classes)));
           sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {

@@ -16,6 +16,7 @@
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "codegen/cpu/nests/WeightGradientMatrices.h"
+#include "codegen/cpu/nests/WeightGradientPack.h"
 #include "codegen/cpu/nests/WinogradNest.h"
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -93,8 +94,10 @@ private:
     if (!ownStrips)
       b.parallel(ofRows, tokens, b.index(llvm::divideCeil(rows, height * together)),
                  [&](Value task) { packStrips(b.mul(task, together), together); });
-    b.parallel(ofColumns, tokens, b.index(llvm::divideCeil(columns, width)),
-               [&](Value panel) { packPanel(panel); });
+    b.parallel(ofColumns, tokens, b.index(llvm::divideCeil(columns, width)), [&](Value panel) {
+      forPanelKind(
+          panel, [&](int64_t there) { packTokenPanel(b, dy, panels, panel, there, parts, steps); });
+    });
   }
 
   /// Of a panel half of the first-level cache has as many, or as a sum may have.
@@ -122,15 +125,6 @@ private:
     Value begin, end, place;
   };
 
-  /// The strips of a range, of which some may not be, with how many of a strip's rows are.
-  void forStrips(Range range, function_ref<void(Value strip, int64_t there)> body) {
-    Value whole = b.index(rows / height);
-    b.forEach(range.first, b.min(range.second, whole), 1,
-              [&](Value strip) { body(strip, height); });
-    if (rows % height)
-      b.ifThen(b.both(b.le(range.first, whole), b.lt(whole, range.second)),
-               [&] { body(whole, rows % height); });
-  }
   /// Blocks of at most `size` steps. No tokens are a block, too: of zeros.
   void forBlocks(int64_t size, function_ref<void(Value begin, Value end)> body) {
     b.forEach(b.index(0), b.max(steps, b.index(1)), size,
@@ -193,28 +187,16 @@ private:
     });
   }
 
-  /// Rows in short blocks: the lines of the strips stay in the cache until they are full.
   void packStrips(Value first, int64_t count) {
-    Range range = {first, b.add(first, count)};
-    if (isMatrices)
-      return forStrips(range, [&, squares = matrixSquares(b, parts)](Value strip, int64_t there) {
-        packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip, squares});
-      });
-    constexpr int64_t blockTokens = 16;
-    VectorType type = VectorType::get({height}, b.getF32Type());
-    b.forEach(b.index(0), tokens, blockTokens, [&](Value begin) {
-      Value end = b.min(b.add(begin, blockTokens), tokens);
-      forStrips(range, [&](Value strip, int64_t there) {
-        forEachStep(
-            begin, end,
-            [&](Value token) {
-              return Values{loadColumns(b, type, x, token, b.mul(strip, height), there)};
-            },
-            [&](Value step, ValueRange v) {
-              vector::StoreOp::create(b, v[0], strips, ValueRange{strip, step, b.index(0)});
-            });
-      });
-    });
+    if (!isMatrices)
+      return packTokenStrips(b, x, strips, first, count);
+    forStrips({first, b.add(first, count)},
+              [&, squares = matrixSquares(b, parts)](Value strip, int64_t there) {
+                packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip, squares});
+              });
+  }
+  void forStrips(Range range, function_ref<void(Value strip, int64_t there)> body) {
+    forEachStrip(b, range, rows, height, body);
   }
 
   /// What `body` makes of how many columns of a panel are inside of b: all but in the last panel.
@@ -232,65 +214,6 @@ private:
       return Values();
     });
   }
-  /// The lanes of vector j that are.
-  int64_t lanesOf(int64_t there, int64_t j) const {
-    return std::clamp<int64_t>(there - j * b.lanes(), 0, b.lanes());
-  }
-
-  void packPanel(Value panel) {
-    forPanelKind(panel, [&](int64_t there) {
-      forEachStep(
-          b.index(0), tokens,
-          [&](Value token) {
-            Values row;
-            for (int64_t j = 0; j < vectors; ++j) {
-              Value column = b.add(b.mul(panel, width), j * b.lanes());
-              row.push_back(lanesOf(there, j) ? b.loadVector(dy, {token, column}, lanesOf(there, j))
-                                              : b.splat(0));
-            }
-            return row;
-          },
-          [&](Value step, ValueRange row) { storeInPanel(row, panel, step); });
-    });
-    if (isMatrices) { // to the end of a register
-      Value zero = integerConstant(b, b.vectorType(), 0);
-      b.forEach(b.ceilDiv(tokens, 2), steps, 1,
-                [&](Value step) { storeInPanel(Values(vectors * parts, zero), panel, step); });
-    }
-  }
-  /// Vectors of a row, each with its parts.
-  void storeInPanel(ValueRange row, Value panel, Value step) {
-    for (auto [i, words] : llvm::enumerate(row)) {
-      Values at = {panel, step, b.index(i / parts * b.lanes())};
-      if (isMatrices)
-        at.insert(at.begin() + 1, b.index(i % parts));
-      b.storeVector(words, panels, at);
-    }
-  }
-
-  bool isPairs() const { return element.isInteger(32); }
-
-  /// Stores what is loaded of each token in `begin .. end`, or, as pairs, of two; `begin` is even.
-  void forEachStep(Value begin, Value end, function_ref<Values(Value token)> load,
-                   function_ref<void(Value step, ValueRange vectors)> store) {
-    if (!isPairs())
-      return b.forEach(begin, end, 1, [&](Value token) { store(token, load(token)); });
-    Value last = b.sub(end, b.rem(end, b.index(2)));
-    b.forEach(begin, last, 2, [&](Value token) {
-      Values words, earlier = load(token);
-      for (auto [lower, upper] : llvm::zip_equal(earlier, load(b.add(token, 1))))
-        words.append(emitPairs(b, lower, upper, parts));
-      store(b.div(token, 2), words);
-    });
-    b.ifThen(b.lt(last, end), [&] { // with no other
-      Values words;
-      for (Value lower : load(last))
-        words.append(emitPairs(
-            b, lower, arith::ConstantOp::create(b, b.getZeroAttr(lower.getType())), parts));
-      store(b.div(last, 2), words);
-    });
-  }
-
   /// `there` rows of it are.
   void emitTile(const Tile &tile, int64_t there, const Block &block) {
     Values sums = isWinograd ? winogradSums(tile, there, block) : plainSums(tile, there, block);
@@ -392,7 +315,7 @@ private:
   /// Vector j of a row; its squares are added to `ofLanes`.
   void storeSums(const Tile &tile, Value x, Value row, int64_t j, int64_t columnsThere,
                  Value &ofLanes) {
-    int64_t lanes = lanesOf(columnsThere, j);
+    int64_t lanes = lanesOfVector(b, columnsThere, j);
     if (!lanes)
       return;
     Values at = {b.add(b.mul(tile.strip, height), row),
@@ -434,8 +357,8 @@ private:
         factor = vector::BroadcastOp::create(b, type, factor);
         for (int64_t j = 0; j < vectors; ++j) {
           Value &sum = sums[i * vectors + j];
-          sum =
-              isPairs() ? emitDotBfloat16(b, row[j], factor, sum) : emitFma(b, factor, row[j], sum);
+          sum = element.isInteger() ? emitDotBfloat16(b, row[j], factor, sum)
+                                    : emitFma(b, factor, row[j], sum);
         }
       }
     });

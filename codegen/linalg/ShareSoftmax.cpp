@@ -1,0 +1,56 @@
+//===- ShareSoftmax.cpp - what a loss knows, its backward reads -----------===//
+#include "codegen/Passes.h"
+#include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mlir::transformer {
+#define GEN_PASS_DEF_SHARESOFTMAX
+#include "codegen/Passes.h.inc"
+} // namespace mlir::transformer
+
+using namespace mlir;
+using namespace mlir::transformer;
+
+namespace {
+
+/// The loss of the same rows, in front of its backward; null if there is none.
+kernel::CrossEntropyOp lossOf(kernel::CrossEntropyGradientOp gradient) {
+  for (Operation *user : gradient.getLogits().getUsers()) {
+    auto loss = dyn_cast<kernel::CrossEntropyOp>(user);
+    if (loss && loss->getBlock() == gradient->getBlock() && loss->isBeforeInBlock(gradient) &&
+        loss.getLabels() == gradient.getLabels() && loss.getOuts().size() == 2 &&
+        loss.getIgnoreIndex() == gradient.getIgnoreIndex() &&
+        loss.getPaddingIndex() == gradient.getPaddingIndex())
+      return loss;
+  }
+  return {};
+}
+
+/// The softmax of `loss`, which becomes one more of its outs.
+Value softmaxOf(kernel::CrossEntropyOp loss) {
+  ImplicitLocOpBuilder b(loss.getLoc(), loss);
+  OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), loss.getLogits(), 0);
+  Value out = tensor::EmptyOp::create(b, {count, b.getIndexAttr(2)}, b.getF32Type());
+  SmallVector<Value> outs(loss.getOuts());
+  outs.push_back(out);
+  auto with = kernel::CrossEntropyOp::create(
+      b, TypeRange(ValueRange(outs)), loss.getLogits(), loss.getLabels(), outs,
+      loss.getIgnoreIndexAttr(), loss.getPaddingIndexAttr(), loss.getLabelSmoothingAttr());
+  with->setDiscardableAttrs(loss->getDiscardableAttrDictionary());
+  loss->replaceAllUsesWith(with->getResults().drop_back());
+  loss->erase();
+  return with->getResults().back();
+}
+
+struct ShareSoftmaxPass : mlir::transformer::impl::ShareSoftmaxBase<ShareSoftmaxPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    getOperation()->walk([](kernel::CrossEntropyGradientOp gradient) {
+      if (kernel::CrossEntropyOp loss = lossOf(gradient))
+        gradient.getSoftmaxMutable().assign(softmaxOf(loss));
+    });
+  }
+};
+
+} // namespace
