@@ -7,9 +7,9 @@
 
 namespace mlir::transformer {
 
-/// Philox4x32-10 (Salmon et al. 2011) of i32, or of vectors of it, a counter a lane; or of i64, whose
-/// lower halves are the numbers and whose upper halves are anything: then one multiplication gives
-/// both halves of a product in their places, where a CPU's vectors have no other that does.
+/// Philox4x32-10 (Salmon et al. 2011) of i32, or of vectors of it, a counter a lane; or of i64,
+/// whose lower halves are the numbers and whose upper halves are anything: then one multiplication
+/// gives both halves of a product in their places, where a CPU's vectors have no other that does.
 std::array<Value, 4> emitPhilox(ImplicitLocOpBuilder &b, std::array<Value, 2> key,
                                 std::array<Value, 4> counter);
 
