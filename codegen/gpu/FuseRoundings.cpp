@@ -35,20 +35,6 @@ Abilities abilitiesOf(OpResult result, const GpuTarget *target) {
       .Default(Abilities{false, false});
 }
 
-/// `op` with one more out. The new result is the last.
-Operation *withOut(DestinationStyleOpInterface op, Value out) {
-  op.getDpsInitsMutable().append(out);
-  SmallVector<Type> types(op->getResultTypes());
-  types.push_back(out.getType());
-  Operation *made =
-      Operation::create(op.getLoc(), op->getName(), types, op->getOperands(),
-                        op->getDiscardableAttrDictionary(), op->getPropertiesStorage(), {}, 0);
-  OpBuilder(op).insert(made);
-  op->replaceAllUsesWith(made->getResults().drop_back());
-  op->erase();
-  return made;
-}
-
 bool isOnlyReader(Operation *op, Value rows) {
   return llvm::all_of(rows.getUsers(),
                       [&](Operation *user) { return user == op || isa<tensor::DimOp>(user); });
@@ -124,7 +110,7 @@ void fuse(linalg::GenericOp rounding, const GpuTarget *target) {
     writeNarrow(rows, typeOf(rounding));
   } else if (!isOnlyReader(rounding, rows) && can.beside) {
     ImplicitLocOpBuilder b(kernelOp.getLoc(), kernelOp);
-    rounded = withOut(kernelOp, narrowOut(b, rows, typeOf(rounding)))->getResults().back();
+    rounded = kernel::withOut(kernelOp, narrowOut(b, rows, typeOf(rounding)))->getResults().back();
   } else {
     return;
   }

@@ -77,7 +77,6 @@ def FuseRoundings : Pass<"transformer-gpu-fuse-roundings", "::mlir::ModuleOp"> {
   let description = [{
     A norm, dropout, rotary embedding or the backward of attention or a loss whose result is rounded
     to bf16 or f16 writes it so; a norm or dropout of which others read the f32, too, writes both.
-    The backward of a loss gets the softmax of each row from the loss.
     What a product makes is `transformer-gpu-fuse-products`' to round.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];

@@ -70,6 +70,19 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
   return success();
 }
 
+Operation *mlir::transformer::kernel::withOut(DestinationStyleOpInterface op, Value out) {
+  op.getDpsInitsMutable().append(out);
+  SmallVector<Type> types(op->getResultTypes());
+  types.push_back(out.getType());
+  Operation *made =
+      Operation::create(op.getLoc(), op->getName(), types, op->getOperands(),
+                        op->getDiscardableAttrDictionary(), op->getPropertiesStorage(), {}, 0);
+  OpBuilder(op).insert(made);
+  op->replaceAllUsesWith(made->getResults().drop_back());
+  op->erase();
+  return made;
+}
+
 bool mlir::transformer::kernel::readsOuts(Operation *op) {
   return isa<AdafactorUpdateOp>(op) || op->hasAttr("onto");
 }

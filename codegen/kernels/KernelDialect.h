@@ -27,6 +27,9 @@ namespace mlir::transformer::kernel {
 /// Lets one-shot bufferisation handle the dialect's ops.
 void registerBufferization(DialectRegistry &registry);
 
+/// `op`, a kernel on tensors, with one more out. The new result is the last.
+Operation *withOut(DestinationStyleOpInterface op, Value out);
+
 } // namespace mlir::transformer::kernel
 
 #endif // CODEGEN_KERNELS_KERNELDIALECT_H

@@ -32,15 +32,8 @@ Value softmaxOf(kernel::CrossEntropyOp loss) {
   ImplicitLocOpBuilder b(loss.getLoc(), loss);
   OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), loss.getLogits(), 0);
   Value out = tensor::EmptyOp::create(b, {count, b.getIndexAttr(2)}, b.getF32Type());
-  SmallVector<Value> outs(loss.getOuts());
-  outs.push_back(out);
-  auto with = kernel::CrossEntropyOp::create(
-      b, TypeRange(ValueRange(outs)), loss.getLogits(), loss.getLabels(), outs,
-      loss.getIgnoreIndexAttr(), loss.getPaddingIndexAttr(), loss.getLabelSmoothingAttr());
-  with->setDiscardableAttrs(loss->getDiscardableAttrDictionary());
-  loss->replaceAllUsesWith(with->getResults().drop_back());
-  loss->erase();
-  return with->getResults().back();
+  auto dps = cast<DestinationStyleOpInterface>(loss.getOperation());
+  return kernel::withOut(dps, out)->getResults().back();
 }
 
 struct ShareSoftmaxPass : mlir::transformer::impl::ShareSoftmaxBase<ShareSoftmaxPass> {

@@ -1,7 +1,7 @@
 //===- Philox.cpp - random numbers of a counter ---------------------------===//
 #include "codegen/math/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -13,10 +13,7 @@ std::array<Value, 4> mlir::transformer::emitPhilox(ImplicitLocOpBuilder &b,
   Type type = counter[0].getType();
   bool inHalves = getElementTypeOrSelf(type).isInteger(64);
   auto constant = [&](uint32_t value) -> Value {
-    TypedAttr of = b.getIntegerAttr(getElementTypeOrSelf(type), value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      of = DenseElementsAttr::get(vector, Attribute(of));
-    return arith::ConstantOp::create(b, of);
+    return createScalarOrSplatConstant(b, b.getLoc(), type, int64_t(value));
   };
   auto multiply = [&](Value x, uint32_t by) -> std::pair<Value, Value> { // low and high
     if (!inHalves) {

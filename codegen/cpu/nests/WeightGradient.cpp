@@ -214,6 +214,7 @@ private:
       return Values();
     });
   }
+
   /// `there` rows of it are.
   void emitTile(const Tile &tile, int64_t there, const Block &block) {
     Values sums = isWinograd ? winogradSums(tile, there, block) : plainSums(tile, there, block);
