@@ -57,6 +57,17 @@ func.func @merged(%a: tensor<512x128xf32>, %b: tensor<512x64xf32>, %x: tensor<?x
   return %0 : tensor<?x192xf32>
 }
 
+// Sixteen rows of 1536 k would push what is fetched beside them out of a cache of 512 KiB: packing
+// fetches it.
+// CHECK-LABEL: @tall(
+// CHECK: transformer_cpu.pack_weight in_out at %{{[^ ]*}} ins(
+// WINOGRAD-LABEL: @tall(
+// WINOGRAD: transformer_cpu.pack_weight in_out at %{{.*}} ahead ins({{.*}}) scales(
+func.func @tall(%w: tensor<1536x64xf32>, %x: tensor<?x1536xf32>) -> tensor<?x64xf32> {
+  %0 = transformer.linear %x, %w in_out : tensor<?x1536xf32>, tensor<1536x64xf32> -> tensor<?x64xf32>
+  return %0 : tensor<?x64xf32>
+}
+
 // A panel that does not stay in the cache while rows pass is packed before, whole, where its weight
 // is not one that could be in parts (split-sums.mlir).
 // CHECK-LABEL: @long(

@@ -38,14 +38,26 @@ const LinearFormat *mlir::transformer::linearFormatNamed(StringRef name) {
 
 void LinearFormat::addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
                            MutableArrayRef<Value> sums) const {
+  auto add = [&](const LinearTerm &term, ArrayRef<Value> w, int64_t i, int64_t p) {
+    auto x = llvm::map_to_vector(term.products, [&](int64_t k) { return step.x(i, k); });
+    Value &sum = sums[i * step.panels + p];
+    sum = term.add(b, x, w, sum);
+  };
+  auto rowsOfPanel = [&](const LinearTerm &term, int64_t p) {
+    return llvm::map_to_vector(term.products, [&](int64_t k) { return step.w(p, k); });
+  };
+  if (step.panels == 1) {
+    auto w = llvm::map_to_vector(terms(), [&](auto &term) { return rowsOfPanel(term, 0); });
+    for (int64_t i = 0; i < step.rows; ++i)
+      for (auto [term, ofTerm] : llvm::zip_equal(terms(), w))
+        add(term, ofTerm, i, 0);
+    return;
+  }
   for (const LinearTerm &term : terms())
     for (int64_t p = 0; p < step.panels; ++p) {
-      auto w = llvm::map_to_vector(term.products, [&](int64_t k) { return step.w(p, k); });
-      for (int64_t i = 0; i < step.rows; ++i) {
-        auto x = llvm::map_to_vector(term.products, [&](int64_t k) { return step.x(i, k); });
-        Value &sum = sums[i * step.panels + p];
-        sum = term.add(b, x, w, sum);
-      }
+      auto w = rowsOfPanel(term, p);
+      for (int64_t i = 0; i < step.rows; ++i)
+        add(term, w, i, p);
     }
 }
 

@@ -122,8 +122,10 @@ public:
   virtual int64_t panelRows() const { return words() ? words() : products(); }
   /// Of a step; none if it is a group.
   virtual ArrayRef<LinearTerm> terms() const { return {}; }
-  /// Adds a step that is no group of words to the sums of rows, and within a row of panels: a term
-  /// of all rows before the next, since independent sums hide the latency of each.
+  /// Adds a step that is no group of words to the sums of rows, and within a row of panels. With
+  /// one panel a row's terms stand together, so that additions and multiply-adds alternate and
+  /// nothing waits in a register; with several all rows take a term before the next, as each x is
+  /// used by all panels.
   virtual void addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
                        MutableArrayRef<Value> sums) const;
   /// Most steps that one accumulator sums (`transformer-cpu-sum-in-blocks`). What

@@ -15,6 +15,8 @@ struct TaskShape {
   Operation *pack = nullptr;
   int64_t mostPanels = 0;
   OpFoldResult rowsOfBlock;
+  /// Whether what is packed is better fetched then than beside the products before.
+  bool packsAhead = false;
 };
 
 /// Of the tasks that compute `epilogue` and the `contraction` it reads, with `rows` rows in all.

@@ -100,7 +100,7 @@ private:
       if (shape.pack) {
         Operation *task = loops->front();
         moveIntoTasks(rewriter, shape.pack, cast<scf::ForallOp>(task), shape.mostPanels,
-                      target.getPacksAhead());
+                      shape.packsAhead);
         for (linalg::GenericOp inTask : epilogues(task))
           if (failed(fuseTile(rewriter, inTask, {shape.rowsOfBlock, all, all}, {},
                               /*parallel=*/false)))

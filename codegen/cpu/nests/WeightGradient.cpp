@@ -221,7 +221,8 @@ private:
     b.ifElse(
         b.le(steps, block.end), {},
         [&] {
-          forPanelKind(tile.panel, [&](int64_t columns) { storeTile(tile, sums, columns); });
+          Values whole = isWinograd ? withoutScales(tile, sums) : sums;
+          forPanelKind(tile.panel, [&](int64_t columns) { storeTile(tile, whole, columns); });
           return Values();
         },
         [&] {
@@ -365,20 +366,21 @@ private:
     });
   }
 
-  /// A block's sum and its corrections; c is of numbers that are not scaled.
+  Value ofStrip(const Tile &tile, Value row, int64_t i) {
+    return b.broadcast(b.load(strips, {tile.strip, row, b.index(i)}));
+  }
+  Value ofPanel(const Tile &tile, Value row, int64_t j) {
+    return b.loadVector(panels, {tile.panel, row, b.index(j * b.lanes())});
+  }
+
+  /// A block's sum and its corrections, added to those before.
   Values winogradSums(const Tile &tile, int64_t there, const Block &block) {
-    auto ofRow = [&](Value row, int64_t i) {
-      return b.broadcast(b.load(strips, {tile.strip, row, b.index(i)}));
-    };
-    auto ofPanel = [&](Value row, int64_t j) {
-      return b.loadVector(panels, {tile.panel, row, b.index(j * b.lanes())});
-    };
     Value corrections = b.add(b.mul(b.div(block.begin, winograd::kBlock), winograd::kRowsOfBlock),
                               winograd::kFirstBlock);
     Values sums;
     for (int64_t i = 0; i < there; ++i)
       for (int64_t j = 0; j < vectors; ++j)
-        sums.push_back(b.addf(ofRow(corrections, i), ofPanel(corrections, j)));
+        sums.push_back(b.addf(ofStrip(tile, corrections, i), ofPanel(tile, corrections, j)));
     Value steps = b.ceilDiv(b.sub(block.end, block.begin), winograd::kStep);
     sums = b.loop(b.index(0), steps, 1, sums, [&](Value step, ValueRange args) {
       Value first = b.add(b.add(corrections, b.mul(step, winograd::kStep)), 1);
@@ -388,18 +390,25 @@ private:
           {there,
            vectors,
            b.vectorType(),
-           [&](int64_t i, int64_t place) { return ofRow(b.add(first, place), i); },
-           [&](int64_t j, int64_t place) { return ofPanel(b.add(first, place), j); },
+           [&](int64_t i, int64_t place) { return ofStrip(tile, b.add(first, place), i); },
+           [&](int64_t j, int64_t place) { return ofPanel(tile, b.add(first, place), j); },
            {}},
           next);
       return next;
     });
-    auto scale = [&](int64_t i) {
-      return b.mulf(ofRow(b.index(0), i / vectors), ofPanel(b.index(0), i % vectors));
-    };
     return byBlock(
-        there, block, [&](int64_t i) { return b.mulf(sums[i], scale(i)); },
-        [&](int64_t i, Value before) { return emitFma(b, sums[i], scale(i), before); });
+        there, block, [&](int64_t i) { return sums[i]; },
+        [&](int64_t i, Value before) { return b.addf(before, sums[i]); });
+  }
+  /// Sums of numbers that are not scaled, which c is of.
+  Values withoutScales(const Tile &tile, ValueRange sums) {
+    Values whole;
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      Value scale =
+          b.mulf(ofStrip(tile, b.index(0), i / vectors), ofPanel(tile, b.index(0), i % vectors));
+      whole.push_back(b.mulf(sum, scale));
+    }
+    return whole;
   }
 
   Emit &b;
