@@ -58,14 +58,35 @@ func.func @merged(%a: tensor<512x128xf32>, %b: tensor<512x64xf32>, %x: tensor<?x
 }
 
 // Sixteen rows of 1536 k would push what is fetched beside them out of a cache of 512 KiB: packing
-// fetches it.
+// fetches it, in longer pieces.
 // CHECK-LABEL: @tall(
-// CHECK: transformer_cpu.pack_weight in_out at %{{[^ ]*}} ins(
+// CHECK: transformer_cpu.pack_weight in_out at %{{[^ ]*}} ins({{.*}} -> tensor<1x1536x16xf32>
 // WINOGRAD-LABEL: @tall(
-// WINOGRAD: transformer_cpu.pack_weight in_out at %{{.*}} ahead ins({{.*}}) scales(
-func.func @tall(%w: tensor<1536x64xf32>, %x: tensor<?x1536xf32>) -> tensor<?x64xf32> {
-  %0 = transformer.linear %x, %w in_out : tensor<?x1536xf32>, tensor<1536x64xf32> -> tensor<?x64xf32>
-  return %0 : tensor<?x64xf32>
+// WINOGRAD: transformer_cpu.pack_weight in_out at %{{[^ ]*}} ahead ins({{.*}} -> tensor<2x257x6x16xf32>
+func.func @tall(%w: tensor<1536x80xf32>, %x: tensor<?x1536xf32>) -> tensor<?x80xf32> {
+  %0 = transformer.linear %x, %w in_out : tensor<?x1536xf32>, tensor<1536x80xf32> -> tensor<?x80xf32>
+  return %0 : tensor<?x80xf32>
+}
+
+// Lines 8 KiB apart fall into eight places of such a cache: 64 of 600 would stay until they are
+// packed. Of rows, or a line further apart, all do.
+// CHECK-LABEL: @few_sets(
+// CHECK: transformer_cpu.pack_weight in_out at %{{[^ ]*}} ahead ins({{.*}} -> tensor<2x600x16xf32>
+// CHECK-LABEL: @all_sets(
+// CHECK: transformer_cpu.pack_weight in_out at %{{[^ ]*}} ins({{.*}} -> tensor<1x600x16xf32>
+// CHECK-LABEL: @rows(
+// CHECK: transformer_cpu.pack_weight out_in at %{{[^ ]*}} ins({{.*}} -> tensor<1x2048x16xf32>
+func.func @few_sets(%w: tensor<600x2048xf32>, %x: tensor<?x600xf32>) -> tensor<?x2048xf32> {
+  %0 = transformer.linear %x, %w in_out : tensor<?x600xf32>, tensor<600x2048xf32> -> tensor<?x2048xf32>
+  return %0 : tensor<?x2048xf32>
+}
+func.func @all_sets(%w: tensor<600x2064xf32>, %x: tensor<?x600xf32>) -> tensor<?x2064xf32> {
+  %0 = transformer.linear %x, %w in_out : tensor<?x600xf32>, tensor<600x2064xf32> -> tensor<?x2064xf32>
+  return %0 : tensor<?x2064xf32>
+}
+func.func @rows(%w: tensor<320x2048xf32>, %x: tensor<?x2048xf32>) -> tensor<?x320xf32> {
+  %0 = transformer.linear %x, %w out_in : tensor<?x2048xf32>, tensor<320x2048xf32> -> tensor<?x320xf32>
+  return %0 : tensor<?x320xf32>
 }
 
 // A panel that does not stay in the cache while rows pass is packed before, whole, where its weight

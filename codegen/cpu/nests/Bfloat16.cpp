@@ -117,7 +117,9 @@ void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
     return emitRegisters(b, op, work);
   VectorType type = VectorType::get({weightGroup}, b.getF32Type());
   forEachGroup(b, work, x, [&](Value row, Value group, int64_t count) {
-    Value features = loadColumns(b, type, x, row, b.mul(group, weightGroup), count);
+    Value column = b.mul(group, weightGroup);
+    b.prefetchRow(x, b.add(row, 1), column, count);
+    Value features = loadColumns(b, type, x, row, column, count);
     Value pairs = emitNeighbourPairs(b, features, parts::kRounded)[0];
     Values at = {row, b.mul(group, weightGroup / 2)};
     int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last

@@ -10,6 +10,9 @@ using namespace mlir::transformer;
 
 namespace {
 
+/// Pieces of rows are fetched so many tokens ahead.
+constexpr int64_t kTokensAhead = 8;
+
 bool isPairs(Value packed) {
   return cast<MemRefType>(packed.getType()).getElementType().isInteger(32);
 }
@@ -46,6 +49,7 @@ public:
   void packWhole(Value first, int64_t count) {
     Value column = b.mul(first, height);
     auto load = [&](Value token) {
+      b.prefetchRow(x, b.add(token, kTokensAhead), column, count * height);
       Values row;
       for (int64_t i = 0; i < count * height; i += b.lanes())
         row.push_back(b.loadVector(x, {token, b.add(column, i)}));

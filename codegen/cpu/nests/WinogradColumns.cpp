@@ -40,6 +40,8 @@ public:
 
 private:
   static constexpr int64_t kTogether = 4;
+  /// Pieces of rows are fetched so many tokens ahead.
+  static constexpr int64_t kTokensAhead = 8;
 
   int64_t lanes() const { return type.getNumElements(); }
 
@@ -51,6 +53,7 @@ private:
     auto place = [&](int64_t i) { return b.index(i * lanes() % partWidth); };
     auto copy = [&](Value token, Value row, ValueRange sums) {
       Values next(sums);
+      b.prefetchRow(x, b.add(token, kTokensAhead), column, there);
       Value ofToken = b.load(scales, token);
       if (inverse)
         ofToken = inverseOf(b, ofToken);
