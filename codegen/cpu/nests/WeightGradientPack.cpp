@@ -10,9 +10,6 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// Pieces of rows are fetched so many tokens ahead.
-constexpr int64_t kTokensAhead = 8;
-
 bool isPairs(Value packed) {
   return cast<MemRefType>(packed.getType()).getElementType().isInteger(32);
 }

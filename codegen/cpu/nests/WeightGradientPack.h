@@ -6,6 +6,9 @@
 
 namespace mlir::transformer {
 
+/// Pieces of rows are fetched so many tokens ahead.
+inline constexpr int64_t kTokensAhead = 8;
+
 /// Of `rows` in strips of `height` those of a range, of which some may not be, with how many of a
 /// strip's rows are.
 void forEachStrip(Emit &b, std::pair<Value, Value> range, int64_t rows, int64_t height,

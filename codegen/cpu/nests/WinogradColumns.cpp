@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Winograd.h"
 #include "codegen/cpu/nests/Rows.h"
+#include "codegen/cpu/nests/WeightGradientPack.h"
 #include "codegen/cpu/nests/WinogradNest.h"
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -40,8 +41,6 @@ public:
 
 private:
   static constexpr int64_t kTogether = 4;
-  /// Pieces of rows are fetched so many tokens ahead.
-  static constexpr int64_t kTokensAhead = 8;
 
   int64_t lanes() const { return type.getNumElements(); }
 
