@@ -38,26 +38,18 @@ const LinearFormat *mlir::transformer::linearFormatNamed(StringRef name) {
 
 void LinearFormat::addStep(ImplicitLocOpBuilder &b, const LinearStep &step,
                            MutableArrayRef<Value> sums) const {
-  auto add = [&](const LinearTerm &term, ArrayRef<Value> w, int64_t i, int64_t p) {
-    auto x = llvm::map_to_vector(term.products, [&](int64_t k) { return step.x(i, k); });
-    Value &sum = sums[i * step.panels + p];
-    sum = term.add(b, x, w, sum);
-  };
-  auto rowsOfPanel = [&](const LinearTerm &term, int64_t p) {
-    return llvm::map_to_vector(term.products, [&](int64_t k) { return step.w(p, k); });
-  };
-  if (step.panels == 1) {
-    auto w = llvm::map_to_vector(terms(), [&](auto &term) { return rowsOfPanel(term, 0); });
-    for (int64_t i = 0; i < step.rows; ++i)
-      for (auto [term, ofTerm] : llvm::zip_equal(terms(), w))
-        add(term, ofTerm, i, 0);
-    return;
-  }
-  for (const LinearTerm &term : terms())
+  size_t together = step.panels == 1 ? terms().size() : 1; // that a row takes before the next
+  for (ArrayRef<LinearTerm> left = terms(); !left.empty(); left = left.drop_front(together))
     for (int64_t p = 0; p < step.panels; ++p) {
-      auto w = rowsOfPanel(term, p);
+      auto w = llvm::map_to_vector(left.take_front(together), [&](const LinearTerm &term) {
+        return llvm::map_to_vector(term.products, [&](int64_t k) { return step.w(p, k); });
+      });
       for (int64_t i = 0; i < step.rows; ++i)
-        add(term, w, i, p);
+        for (auto [term, ofTerm] : llvm::zip_equal(left.take_front(together), w)) {
+          auto x = llvm::map_to_vector(term.products, [&](int64_t k) { return step.x(i, k); });
+          Value &sum = sums[i * step.panels + p];
+          sum = term.add(b, x, ofTerm, sum);
+        }
     }
 }
 

@@ -27,6 +27,10 @@ int64_t panelBytes(linalg::GenericOp contraction) {
          8;
 }
 
+int64_t inputsOf(linalg::GenericOp contraction) {
+  return formatOf(contraction).products() * stepsOf(contraction);
+}
+
 /// Of the layer, not of the task.
 int64_t numPanels(linalg::GenericOp contraction) {
   Value panels = panelsOf(contraction);
@@ -98,17 +102,18 @@ private:
   /// Whether what is fetched beside the products before leaves the second-level cache again before
   /// it is packed.
   bool losesLines(cpu::PackWeightOp pack) const {
-    return isTall() || llvm::any_of(pack.getWeights(), [&](Value weight) {
-             return isInOut(pack) && fallsIntoFewSets(cast<RankedTensorType>(weight.getType()));
-           });
+    auto fallIntoFewSets = [&](Value weight) {
+      return fallsIntoFewSets(cast<RankedTensorType>(weight.getType()));
+    };
+    return isTall() || (isInOut(pack) && llvm::any_of(pack.getWeights(), fallIntoFewSets));
   }
   static bool isInOut(cpu::PackWeightOp pack) { return pack.getLayout() == WeightLayout::InOut; }
   /// Rows of a tall tile push it out if they take more than a sixth of the cache: a layer of
   /// Winograd's inner product of 3072 k on a Zen 4 takes 0.93 to 0.95 of the time packed ahead, one
   /// of 2304 k 1.0.
   bool isTall() const {
-    int64_t k = format.products() * stepsOf(contraction);
-    return 6 * format.tileRows(target) * format.rowBytes(k) > target.getL2Bytes();
+    int64_t rows = format.tileRows(target);
+    return 6 * rows * format.rowBytes(inputsOf(contraction)) > target.getL2Bytes();
   }
   /// Pieces of rows whose distance is a multiple of a large power of two push each other out, here
   /// if four times as many would come to a set as it has places: 1024x4096 takes 0.87 of the time
@@ -164,7 +169,7 @@ TaskShape transformer::taskShapeOf(OpBuilder &builder, linalg::GenericOp contrac
 /// ones were measured slower).
 int64_t transformer::blockOfK(linalg::GenericOp contraction, cpu::TargetAttr target) {
   const LinearFormat &format = formatOf(contraction);
-  int64_t k = format.products() * stepsOf(contraction), bytes = panelBytes(contraction);
+  int64_t k = inputsOf(contraction), bytes = panelBytes(contraction);
   if (bytes <= mostPanelBytes(target) || format.usesMatrixRegisters())
     return k;
   int64_t share = llvm::divideCeil(k, llvm::divideCeil(bytes, target.getL2Bytes() / 10));
