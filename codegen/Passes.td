@@ -43,6 +43,17 @@ def RowsInPlace : Pass<"transformer-rows-in-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def InsertResults : Pass<"transformer-insert-results", "::mlir::ModuleOp"> {
+  let summary = "Kernels write where their results are copied";
+  let description = [{
+    A kernel that fills a buffer which is then but copied to a part of another (the gradients of q,
+    k and v to that of a merged projection) writes that part. Left alone: a buffer that others
+    read, and a part whose place is computed, or whose memory is used, between kernel and copy.
+    Run it behind bufferisation.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def ShareSoftmax : Pass<"transformer-share-softmax", "::mlir::ModuleOp"> {
   let summary = "The backward of a loss reads what the loss knows of its rows";
   let description = [{

@@ -39,8 +39,9 @@ void mlir::transformer::buildCpuTilePipeline(OpPassManager &manager) {
 
 void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   manager.addPass(createBufferizeModule());
+  addCleanUpOfTasks(manager.nest<func::FuncOp>());
+  manager.addPass(createInsertResults());
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  addCleanUpOfTasks(functions);
   functions.addPass(createRoundInEpilogues());
   functions.addPass(createLowerElementwise());
   functions.addPass(createSumInBlocks());

@@ -82,17 +82,6 @@ def FuseRoundings : Pass<"transformer-gpu-fuse-roundings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
-def InsertResults : Pass<"transformer-gpu-insert-results", "::mlir::ModuleOp"> {
-  let summary = "Kernels write where their results are copied";
-  let description = [{
-    A kernel that fills a buffer which is then but copied to a part of another (the gradients of q,
-    k and v to that of a merged projection) writes that part. Left alone: a buffer that others
-    read, and a part whose place is computed, or whose memory is used, between kernel and copy.
-    Run it behind bufferisation.
-  }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
-}
-
 def FuseProducts : Pass<"transformer-gpu-fuse-products", "::mlir::ModuleOp"> {
   let summary = "Matrix products with what is made of their numbers";
   let description = [{

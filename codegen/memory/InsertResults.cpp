@@ -1,8 +1,8 @@
 //===- InsertResults.cpp - kernels write where results are copied ---------===//
-#include "codegen/gpu/Passes.h"
-#include "codegen/gpu/dialect/GpuDialect.h"
+#include "codegen/Passes.h"
 #include "codegen/kernels/KernelBufferization.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -10,7 +10,7 @@
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_INSERTRESULTS
-#include "codegen/gpu/Passes.h.inc"
+#include "codegen/Passes.h.inc"
 } // namespace mlir::transformer
 
 using namespace mlir;
@@ -18,9 +18,9 @@ using namespace mlir::transformer;
 
 namespace {
 
+/// Of which it is known whether it reads its outs.
 bool isKernel(Operation *op) {
-  return isa<DestinationStyleOpInterface>(op) &&
-         (isa<kernel::KernelDialect>(op->getDialect()) || isa<simt::ProductOp>(op));
+  return isa<DestinationStyleOpInterface>(op) && !isa<linalg::LinalgOp>(op);
 }
 
 /// Whether `use` is by a kernel that fills its buffer without having read it.

@@ -1,4 +1,4 @@
-// RUN: transformer-opt %s --transformer-gpu-insert-results --allow-unregistered-dialect | FileCheck %s
+// RUN: transformer-opt %s --transformer-insert-results --allow-unregistered-dialect | FileCheck %s
 
 // Two kernels' results side by side in a third buffer, made behind both: they write their parts.
 // CHECK-LABEL: @side_by_side(
