@@ -96,21 +96,10 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
       quantizeRows(op.getXMutable(), *rows);
       quantizeRows(op.getDyMutable(), *rows);
     });
-    if (!attention || type.isTF32()) // which multiplies float32 then
+    if (type.isTF32()) // what is no product is of float32 then
       return;
-    getOperation().walk([&](AttentionOp op) { quantizeHeads(op, *rows); });
-    getOperation().walk([&](AppendPagesOp op) {
-      for (OpOperand *operand : {&op.getKMutable(), &op.getVMutable()})
-        quantizeHeads(*operand, *rows);
-    });
-    getOperation().walk([&](PagedAttentionOp op) {
-      quantizeHeads(op.getQMutable(), *rows);
-      op.setOptionsAttr(op.getOptions().withRounding(type));
-    });
-    getOperation().walk([&](AttentionGradientOp op) {
-      if (quantizeHeads(op, *rows))
-        quantizeRows(op.getDresultMutable(), *rows);
-    });
+    if (attention)
+      quantizeAttention(*rows);
     getOperation().walk([&](SumRowsOp op) {
       QuantizeRowsOp rounded = roundedIn(op->getBlock(), op.getX(), *rows);
       if (rounded && rounded->isBeforeInBlock(op))
@@ -119,6 +108,22 @@ struct QuantizeWeights : transformer::impl::QuantizeWeightsPassBase<QuantizeWeig
   }
 
 private:
+  void quantizeAttention(WeightFormat rows) {
+    getOperation().walk([&](AttentionOp op) { quantizeHeads(op, rows); });
+    getOperation().walk([&](AppendPagesOp op) {
+      for (OpOperand *operand : {&op.getKMutable(), &op.getVMutable()})
+        quantizeHeads(*operand, rows);
+    });
+    getOperation().walk([&](PagedAttentionOp op) {
+      quantizeHeads(op.getQMutable(), rows);
+      op.setOptionsAttr(op.getOptions().withRounding(typeOf(rows)));
+    });
+    getOperation().walk([&](AttentionGradientOp op) {
+      if (quantizeHeads(op, rows))
+        quantizeRows(op.getDresultMutable(), rows);
+    });
+  }
+
   FloatType typeOf(WeightFormat format) { return floatTypeOf(format, &getContext()); }
 };
 

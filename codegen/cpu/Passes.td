@@ -194,6 +194,17 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
+def RoundOnce : Pass<"transformer-cpu-round-once", "::mlir::func::FuncOp"> {
+  let summary = "Rows that several ops read as bfloat16 are rounded once";
+  let description = [{
+    What several ops of `bfloat16_rows` and products over tokens (`weight_gradient`) read is rounded
+    by one `bfloat16_rows` behind where it is made, and all read its words; of columns that are
+    rounded apart, a slice of them. Then kernels that can (norms, dropout, the gradient of
+    cross-entropy) write the words themselves, in place of float32 or beside it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def RoundInEpilogues : Pass<"transformer-cpu-round-in-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Rows of the next product are rounded where they are computed";
   let description = [{

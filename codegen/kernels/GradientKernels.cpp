@@ -113,6 +113,13 @@ LogicalResult SumRowsOp::verify() {
   if (failed(verifyKernel(*this, 1)))
     return failure();
   Type ofX = getElementTypeOrSelf(getX());
+  if (ofX.isInteger(32)) {
+    auto sums = cast<ShapedType>(getOuts()[0].getType());
+    int64_t columns = sums.hasStaticShape() ? sums.getNumElements() : kAny;
+    if (failed(verifyWords(*this, "x", getX(), columns)))
+      return failure();
+    return verifyBuffer(*this, "an out", getOuts()[0], f32(*this), {columns});
+  }
   FailureOr<int64_t> width = verifyRows(*this, "x", getX(), isHalf(ofX) ? ofX : Type());
   if (failed(width))
     return failure();

@@ -32,7 +32,7 @@ def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient", [AttrSiz
   let summary = "backward of cross_entropy";
   let description = [{
     ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar, softmax `[T, 2]` 0 or 1 times, as `cross_entropy` has it;
-    outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16.
+    outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16, or words of two bfloat16 each, `[T, S]`, S >= V / 2.
   }];
   let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss,
                        Optional<Kernel_Buffer>:$softmax, Variadic<Kernel_Buffer>:$outs,
@@ -95,7 +95,7 @@ def Kernel_CountSpansOp : Kernel_Op<"count_spans"> {
 
 def Kernel_SumRowsOp : Kernel_Op<"sum_rows"> {
   let summary = "the sum of all rows, in their order";
-  let description = [{ins: x `[T, W]` (rows may be strided), f32, bf16 or f16; outs: `[W]`.}];
+  let description = [{ins: x `[T, W]` (rows may be strided), f32, bf16 or f16, or words `[T, S]` of two bfloat16, S >= W / 2; outs: `[W]`.}];
   let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
@@ -163,7 +163,7 @@ def Kernel_DropoutOp : Kernel_Op<"dropout"> {
   let summary = "zeros for some numbers, the others scaled up";
   let description = [{
     ins: x `[T, W]` (rows may be strided), key i64; outs: `[T, W]`, f32, which may be x's buffer, or rounded
-    to bf16 or f16, or both.
+    to bf16 or f16 or as words of two bfloat16, `[T, S]`, S >= W / 2, or both.
   }];
   let arguments = (ins Kernel_Buffer:$x, I64:$key, Variadic<Kernel_Buffer>:$outs, F64Attr:$rate);
   let assemblyFormat = "`ins` `(` $x `,` $key `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";

@@ -16,6 +16,8 @@ void addKernelEffects(Operation *op, Effects &effects);
 
 /// bf16 or f16: what some kernels also take for f32.
 inline bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
+/// What rows that are rounded hold: 16 bits for each number, or words of two bfloat16.
+inline bool isRounded(Type type) { return isHalf(type) || type.isInteger(32); }
 
 } // namespace mlir::transformer::kernel
 

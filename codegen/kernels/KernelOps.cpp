@@ -174,7 +174,7 @@ LogicalResult LayerNormOp::verify() {
       sum && failed(verifyBuffer(*this, "the sum", sum, f32(*this), {kAny, *width})))
     return failure();
   if (getOuts().size() > 1 + (getSum() ? 1 : 0) + (getRounded() ? 1 : 0))
-    return emitOpError() << "expected the third out in 16 bits, found " << getOuts()[2].getType();
+    return emitOpError() << "expected the third out rounded, found " << getOuts()[2].getType();
   for (Value out : getOuts())
     if (failed(verifyRoundedOut(*this, out, {kAny, *width})))
       return failure();
@@ -183,7 +183,7 @@ LogicalResult LayerNormOp::verify() {
 
 Value LayerNormOp::getRounded() {
   Value last = getOuts().back();
-  return getOuts().size() > 1 && isHalf(getElementTypeOrSelf(last)) ? last : Value();
+  return getOuts().size() > 1 && isRounded(getElementTypeOrSelf(last)) ? last : Value();
 }
 
 Value LayerNormOp::getSum() {

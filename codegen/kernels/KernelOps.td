@@ -157,7 +157,7 @@ def Kernel_LayerNormOp : Kernel_Op<"layer_norm", [AttrSizedOperandSegments]> {
   let description = [{
     ins: x `[T, W]` (rows may be strided), residual 0 or 1 times `[T, W]`, gamma
     and beta `[W]`; outs: result `[T, W]`, which may be rounded to bf16 or f16, and, optionally,
-    the sum x + residual `[T, W]` and the result again, rounded. x may be the same buffer as an out. With `rms` there is no beta and
+    the sum x + residual `[T, W]` and the result again, rounded, also as words of two bfloat16, `[T, S]`, S >= W / 2. x may be the same buffer as an out. With `rms` there is no beta and
     rows are divided by their root mean square; then gamma may be `[D]`, of which
     W is a multiple: parts of D columns are rows of their own. Semantics:
     `transformer.layer_norm`, `rms_norm`.

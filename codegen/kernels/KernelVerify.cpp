@@ -44,9 +44,22 @@ LogicalResult mlir::transformer::kernel::verifyRowsAndOut(Operation *op, const T
   return verifyBuffer(op, "an out", out, f32(op), {kAny, *width});
 }
 
+LogicalResult mlir::transformer::kernel::verifyWords(Operation *op, const Twine &what, Value value,
+                                                     int64_t width) {
+  FailureOr<int64_t> words = verifyRows(op, what, value, IntegerType::get(op->getContext(), 32));
+  if (failed(words))
+    return failure();
+  if (2 * *words < width)
+    return op->emitOpError() << "expected words for " << width << " features, found "
+                             << value.getType();
+  return success();
+}
+
 LogicalResult mlir::transformer::kernel::verifyRoundedOut(Operation *op, Value out,
                                                           ArrayRef<int64_t> shape) {
   Type element = getElementTypeOrSelf(out);
+  if (element.isInteger(32))
+    return verifyWords(op, "an out", out, shape.back());
   return verifyBuffer(op, "an out", out, isHalf(element) ? element : f32(op), shape);
 }
 

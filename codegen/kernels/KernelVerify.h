@@ -25,7 +25,10 @@ FailureOr<int64_t> verifyRows(Operation *op, const Twine &what, Value value, Typ
 /// Rows `[T, W]` and an out of the same width; the number of its rows may be another.
 LogicalResult verifyRowsAndOut(Operation *op, const Twine &what, Value rows, Value out);
 
-/// An out of f32, or of bf16 or f16, to which its numbers are rounded then.
+/// Rows of words, each of two bfloat16, for `width` features.
+LogicalResult verifyWords(Operation *op, const Twine &what, Value value, int64_t width);
+
+/// An out of f32, or of bf16 or f16 or words of bfloat16, to which its numbers are rounded then.
 LogicalResult verifyRoundedOut(Operation *op, Value out, ArrayRef<int64_t> shape);
 
 /// Attention's position_bias: `[heads]` or `[heads, P]`, or none.

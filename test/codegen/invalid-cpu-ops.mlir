@@ -285,3 +285,19 @@ func.func @inside_of_all_words(%w: memref<2x33x32xf32>, %y: memref<2x3x32x32xi32
   transformer_cpu.split_panels inside ins(%w) outs(%y) : (memref<2x33x32xf32>, memref<2x3x32x32xi32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%a: memref<?x3xi32>, %b: memref<?x32xf32>, %c: memref<7x32xf32>, %s: memref<1x?x8xi32>, %p: memref<1x?x32xi32>) {
+  // expected-error @below {{expected words for 7 features, found 'memref<?x3xi32>'}}
+  transformer_cpu.weight_gradient ins(%a, %b) outs(%c, %s, %p) : (memref<?x3xi32>, memref<?x32xf32>, memref<7x32xf32>, memref<1x?x8xi32>, memref<1x?x32xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<?x4xi32>, %b: memref<?x32xf32>, %c: memref<7x32xf32>, %s: memref<1x?x8xf32>, %p: memref<1x?x32xf32>) {
+  // expected-error @below {{expected a of ?x7xf32, found 'memref<?x4xi32>'}}
+  transformer_cpu.weight_gradient ins(%a, %b) outs(%c, %s, %p) : (memref<?x4xi32>, memref<?x32xf32>, memref<7x32xf32>, memref<1x?x8xf32>, memref<1x?x32xf32>) -> ()
+  return
+}

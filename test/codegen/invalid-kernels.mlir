@@ -129,7 +129,7 @@ func.func @f(%x: memref<?x8xf32>, %g: memref<4xf32>, %b: memref<8xf32>) {
 // -----
 
 func.func @f(%x: memref<?x8xf32>, %b: memref<8xf32>) {
-  // expected-error @below {{expected the third out in 16 bits, found 'memref<?x8xf32>'}}
+  // expected-error @below {{expected the third out rounded, found 'memref<?x8xf32>'}}
   transformer_kernel.layer_norm ins(%x, %b, %b) outs(%x, %x, %x) norm<eps = 0.0> : (memref<?x8xf32>, memref<8xf32>, memref<8xf32>, memref<?x8xf32>, memref<?x8xf32>, memref<?x8xf32>) -> ()
   return
 }
@@ -324,5 +324,21 @@ func.func @f(%p: memref<4x8xf32>, %r: memref<4x1xf32>, %c: memref<3x8xf32>, %m: 
   // expected-error @below {{expected moments of the columns of matrices that have 4 rows together, found 'memref<3x8xf32>'}}
   transformer_kernel.adafactor_update ins(%p) scale %x moments(%x, %x) shrink %x rate %y eps(%y, %y) clip_threshold %y outs(%p, %r, %c, %m, %s)
     : (memref<4x8xf32>, f32, f32, f32, f32, f64, f64, f64, f64, memref<4x8xf32>, memref<4x1xf32>, memref<3x8xf32>, memref<3xf32>, memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x7xf32>, %key: i64, %w: memref<?x3xi32>) {
+  // expected-error @below {{expected words for 7 features, found 'memref<?x3xi32>'}}
+  transformer_kernel.dropout ins(%x, %key) outs(%w) {rate = 0.1 : f64} : (memref<?x7xf32>, i64, memref<?x3xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<?x3xi32>, %y: memref<7xf32>) {
+  // expected-error @below {{expected words for 7 features, found 'memref<?x3xi32>'}}
+  transformer_kernel.sum_rows ins(%x) outs(%y) : (memref<?x3xi32>, memref<7xf32>) -> ()
   return
 }

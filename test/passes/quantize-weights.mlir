@@ -128,10 +128,12 @@ func.func @heads(%q: tensor<?x8xf32>, %k: tensor<?x8xf32>, %p: tensor<?x4xf32>, 
   return %dq, %z : tensor<?x8xf32>, tensor<?x8xf32>
 }
 
-// The gradient of a bias adds what the products of its layer multiply, on GPUs.
+// The gradient of a bias adds what the products of its layer multiply.
 // PAIRS-LABEL: @bias(
 // PAIRS-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[DY:[^:]*]]: tensor<?x4xf32>
-// PAIRS: transformer.sum_rows %[[DY]]
+// PAIRS: %[[RDY:.*]] = transformer.quantize_rows bf16 %[[DY]]
+// PAIRS: transformer.sum_rows %[[RDY]]
+// PAIRS: transformer.sum_rows %[[X]]
 // ATTENTION-LABEL: @bias(
 // ATTENTION-SAME: %[[X:[^:]*]]: tensor<?x8xf32>, %[[DY:[^:]*]]: tensor<?x4xf32>
 // ATTENTION: %[[RDY:.*]] = transformer.quantize_rows bf16 %[[DY]]

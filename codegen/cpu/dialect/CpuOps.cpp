@@ -162,12 +162,20 @@ LogicalResult SplitPanelsOp::verify() {
 LogicalResult WeightGradientOp::verify() {
   if (failed(verifyKernel(*this, 3 + getWinograd() + 2 * getSquares())))
     return failure();
-  FailureOr<int64_t> rows = verifyRows(*this, "a", getA()),
-                     columns = verifyRows(*this, "b", getB());
-  if (failed(rows) || failed(columns) ||
-      failed(verifyBuffer(*this, "c", getOuts()[0], f32(*this), {*rows, *columns})))
+  auto c = cast<ShapedType>(getOuts()[0].getType());
+  if (failed(verifyBuffer(*this, "c", getOuts()[0], f32(*this), {kAny, kAny})))
     return failure();
-  SmallVector<int64_t> widths = {*rows, *columns};
+  if (!c.hasStaticShape())
+    return emitOpError() << "expected c of static sizes, found " << c;
+  SmallVector<int64_t> widths(c.getShape());
+  bool takesWords = getElementTypeOrSelf(getOuts()[1]).isInteger() && !getMatrices();
+  auto verifyFactor = [&](StringRef name, Value factor, int64_t width) {
+    return takesWords && getElementTypeOrSelf(factor).isInteger()
+               ? verifyWords(*this, name, factor, width)
+               : verifyBuffer(*this, name, factor, f32(*this), {kAny, width});
+  };
+  if (failed(verifyFactor("a", getA(), widths[0])) || failed(verifyFactor("b", getB(), widths[1])))
+    return failure();
   if (getElementTypeOrSelf(getOuts()[1]) != getElementTypeOrSelf(getOuts()[2]))
     return emitOpError("expected scratch of one element type");
   int64_t tiles = 1;

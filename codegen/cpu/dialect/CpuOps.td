@@ -74,7 +74,8 @@ def Cpu_WeightGradientOp : Cpu_Op<"weight_gradient"> {
   let summary = "a product over the tokens";
   let description = [{
     `c[m, n] = sum over t of a[t, m] b[t, n]`, in the order of t. ins: a `[T, M]`,
-    b `[T, N]` (rows may be strided); outs: c `[M, N]` and scratch: a in strips of MR
+    b `[T, N]` (rows may be strided), or, with scratch of i32 and without `matrices`, words as
+    `bfloat16_rows` makes of them; outs: c `[M, N]` and scratch: a in strips of MR
     columns, `[ceil(M / MR), T, MR]`, b in panels of NR, `[ceil(N / NR), T, NR]`. With
     scratch of i32, `[.., ceil(T / 2), ..]`, a and b are rounded to bfloat16, two tokens
     a word as `dot_bfloat16` multiplies them, the earlier one in the lower half. With

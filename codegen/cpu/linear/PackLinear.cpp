@@ -422,6 +422,26 @@ bool isOfHeads(Operation *op) {
   return isa<tensor::ExtractSliceOp>(op) && llvm::all_of(op->getUsers(), isOfHeads);
 }
 
+/// Sums over tokens are of words, where products take these as rows.
+void sumWords(IRRewriter &rewriter, QuantizeRowsOp rows, cpu::TargetAttr target) {
+  if (rows.getFormat() != WeightFormat::Bf16 || target.matrixRows() ||
+      rows.getX().getType().getRank() != 2)
+    return;
+  for (OpOperand &use : llvm::make_early_inc_range(rows->getUses())) {
+    auto sum = dyn_cast<kernel::SumRowsOp>(use.getOwner());
+    if (!sum)
+      continue;
+    rewriter.setInsertionPoint(sum);
+    ImplicitLocOpBuilder b(sum.getLoc(), rewriter);
+    Value x = rows.getX();
+    int64_t words = llvm::divideCeil(cast<RankedTensorType>(x.getType()).getDimSize(1), 2);
+    Value count = tensor::DimOp::create(b, x, 0);
+    Value empty = tensor::EmptyOp::create(b, {count, b.getIndexAttr(words)}, b.getI32Type());
+    use.set(cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, x, ValueRange{empty})
+                .getResult(0));
+  }
+}
+
 struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> {
   using Base::Base;
   void runOnOperation() override {
@@ -453,10 +473,13 @@ struct PackLinearPass : mlir::transformer::impl::PackLinearBase<PackLinearPass> 
         rounded.push_back(op);
     });
     for (Operation *op : rounded) {
-      if (auto rows = dyn_cast<QuantizeRowsOp>(op)) // as many as there are of x
+      if (auto rows = dyn_cast<QuantizeRowsOp>(op)) {
+        sumWords(rewriter, rows, target);
         rewriter.replaceUsesWithIf(rows.getResult(), rows.getX(), [](OpOperand &use) {
-          return isa<tensor::DimOp>(use.getOwner()) || isOfHeads(use.getOwner());
+          // As many as there are of x; sums of what is not rounded are the more exact ones.
+          return isa<tensor::DimOp, kernel::SumRowsOp>(use.getOwner()) || isOfHeads(use.getOwner());
         });
+      }
       if (!op->use_empty()) {
         op->emitOpError("is read by something else than products of rows and a weight");
         return signalPassFailure();

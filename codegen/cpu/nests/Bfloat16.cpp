@@ -62,7 +62,22 @@ Values transformer::emitNeighbourPairs(Emit &b, Value x, int64_t parts) {
   return pairs;
 }
 
+/// The halves of two vectors of words in turn.
+static Value interleaveHalves(Emit &b, Value lower, Value upper) {
+  auto type = cast<VectorType>(lower.getType());
+  int64_t count = 2 * type.getNumElements();
+  auto halves = VectorType::get({count}, b.getI16Type());
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < count; ++i)
+    order.append({i, count + i});
+  Value both = vector::ShuffleOp::create(b, vector::BitCastOp::create(b, halves, lower),
+                                         vector::BitCastOp::create(b, halves, upper), order);
+  return vector::BitCastOp::create(b, VectorType::get({count}, b.getI32Type()), both);
+}
+
 Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) {
+  if (getElementTypeOrSelf(lower).isInteger())
+    return {interleaveHalves(b, lower, upper)};
   auto words = cast<VectorType>(lower.getType()).clone(b.getI32Type());
   Value half = integerConstant(b, words, 16), upperHalf = integerConstant(b, words, kUpperHalf);
   if (parts == parts::kRounded) {
@@ -74,6 +89,40 @@ Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) 
     pairs.push_back(
         b.either(arith::ShRUIOp::create(b, bits(b, low), half), b.both(bits(b, high), upperHalf)));
   return pairs;
+}
+
+void transformer::storeColumns(Emit &b, Value x, Value to, Value row, Value first, int64_t count) {
+  auto type = cast<VectorType>(x.getType());
+  auto below = [&](Type type, int64_t count) -> Value {
+    VectorType mask = cast<VectorType>(type).clone(b.getI1Type());
+    return vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{count});
+  };
+  bool isWhole = count == type.getNumElements();
+  if (cast<MemRefType>(to.getType()).getElementType().isInteger()) {
+    if (!isWhole)
+      x = b.select(below(type, count), x, floatConstant(b, type, 0));
+    x = emitNeighbourPairs(b, x, parts::kRounded)[0];
+    first = b.div(first, 2);
+    count = llvm::divideCeil(count, 2);
+  }
+  Values at = {row, first};
+  if (isWhole)
+    vector::StoreOp::create(b, x, to, at);
+  else
+    vector::MaskedStoreOp::create(b, to, at, below(x.getType(), count), x);
+}
+
+Value transformer::loadWords(Emit &b, Value words, Value row, Value first, int64_t columns,
+                             int64_t count) {
+  return loadColumns(b, VectorType::get({columns / 2}, b.getI32Type()), words, row, b.div(first, 2),
+                     llvm::divideCeil(count, 2));
+}
+
+Value transformer::emitNumbers(Emit &b, Value words) {
+  int64_t count = 2 * cast<VectorType>(words.getType()).getNumElements();
+  auto halves = VectorType::get({count}, b.getBF16Type());
+  Value numbers = vector::BitCastOp::create(b, halves, words);
+  return arith::ExtFOp::create(b, halves.clone(b.getF32Type()), numbers);
 }
 
 Values transformer::loadTransposed(Emit &b, Value squares, Value which) {

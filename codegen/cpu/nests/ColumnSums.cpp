@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/ColumnSums.h"
+#include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -49,7 +50,12 @@ Value transformer::sumElements(Emit &b, Value buffer, Value from, Value to) {
 
 void transformer::emitNest(Emit &b, kernel::SumRowsOp op) {
   Value x = op.getX(), result = op.getOuts()[0], rows = b.dim(x, 0);
-  int64_t width = rowWidth(x);
+  int64_t width = rowWidth(result);
+  bool areWords = cast<MemRefType>(x.getType()).getElementType().isInteger();
+  auto load = [&](Value row, Value column, int64_t lanes) {
+    return areWords ? emitNumbers(b, loadWords(b, x, row, column, b.lanes(), lanes))
+                    : b.loadVector(x, {row, column}, lanes);
+  };
   forEachColumns(
       b, rowWork("sum_rows", "tokens", width, 1), rows, width, [&](const ColumnBlock &block) {
         // In f64: the gradient of a key's bias is 0 but for rounding, which AdamW makes steps of.
@@ -58,7 +64,7 @@ void transformer::emitNest(Emit &b, kernel::SumRowsOp op) {
         Values sums = b.loop(b.index(0), rows, 1, zeros, [&](Value row, ValueRange before) {
           Values next;
           for (auto [i, sum] : llvm::enumerate(before)) {
-            Value v = b.loadVector(x, {row, block.column(i)}, block.lanes(i));
+            Value v = load(row, block.column(i), block.lanes(i));
             next.push_back(b.addf(sum, arith::ExtFOp::create(b, wide, v)));
           }
           return next;

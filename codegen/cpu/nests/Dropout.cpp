@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/nests/Dropout.h"
+#include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -71,21 +72,14 @@ void DropoutFactors::storeGroups(Value buffer, Value row, Value first, Value col
   });
 }
 
-void DropoutFactors::multiplyRow(Value x, Value result, Value row, int64_t columns) const {
+void DropoutFactors::multiplyRow(Value x, Value row, int64_t columns, StoreVector store) const {
   int64_t whole = columns / group;
   auto multiply = [&](Value number, int64_t count) {
     Values factors = draw(row, number);
     for (int64_t i = 0; i * lanes < count; ++i) {
-      SmallVector<Value> at = {row, b.add(b.mul(number, group), i * lanes)};
+      Value column = b.add(b.mul(number, group), i * lanes);
       int64_t inside = std::min(lanes, count - i * lanes);
-      Value v = b.mulf(loadColumns(b, floats(), x, row, at[1], inside), factors[i]);
-      if (inside == lanes) {
-        vector::StoreOp::create(b, v, result, at);
-        continue;
-      }
-      Value mask = vector::ConstantMaskOp::create(b, VectorType::get({lanes}, b.getI1Type()),
-                                                  ArrayRef<int64_t>{inside});
-      vector::MaskedStoreOp::create(b, result, at, mask, v);
+      store(b.mulf(loadColumns(b, floats(), x, row, column, inside), factors[i]), column, inside);
     }
   };
   b.forEach(b.index(0), b.index(whole), 1, [&](Value number) { multiply(number, group); });
@@ -99,7 +93,11 @@ void transformer::emitNest(Emit &b, kernel::DropoutOp op) {
   b.parallel(rowWork("dropout", "tokens", width, 2), rows, b.ceilDiv(rows, size), [&](Value task) {
     DropoutFactors factors(b, op.getKey(), op.getRate().convertToDouble(), b.index(0));
     auto [lower, upper] = taskRange(b, task, size, rows);
-    b.forEach(lower, upper, 1,
-              [&](Value row) { factors.multiplyRow(x, op.getOuts()[0], row, width); });
+    b.forEach(lower, upper, 1, [&](Value row) {
+      factors.multiplyRow(x, row, width, [&](Value v, Value column, int64_t count) {
+        for (Value out : op.getOuts())
+          storeColumns(b, v, out, row, column, count);
+      });
+    });
   });
 }

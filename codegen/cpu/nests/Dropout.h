@@ -2,7 +2,7 @@
 #ifndef CODEGEN_CPU_NESTS_DROPOUT_H
 #define CODEGEN_CPU_NESTS_DROPOUT_H
 
-#include "codegen/cpu/nests/Emit.h"
+#include "codegen/cpu/nests/Rows.h"
 
 namespace mlir::transformer {
 
@@ -22,8 +22,8 @@ public:
   /// Writes these factors to a buffer of one dimension.
   void storeGroups(Value buffer, Value row, Value first, Value columns) const;
 
-  /// Writes `columns` of x's row times their factors to the same row of `result`.
-  void multiplyRow(Value x, Value result, Value row, int64_t columns) const;
+  /// Calls `store` with `columns` of x's row times their factors.
+  void multiplyRow(Value x, Value row, int64_t columns, StoreVector store) const;
 
 private:
   /// The factors of group `number` of a row, in vectors of `lanes`.

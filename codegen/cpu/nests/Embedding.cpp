@@ -49,8 +49,10 @@ void transformer::emitNest(Emit &b, kernel::EmbeddingOp op) {
       Value sum = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
         return b.addf(accumulator, element(column, lanes));
       });
-      normalizeRow(b, width, sum, result, result, row,
-                   {op.getNorm()[0], op.getNorm()[1], *op.getFormula()});
+      normalizeRow(b, width, sum, result, row, {op.getNorm()[0], op.getNorm()[1], *op.getFormula()},
+                   [&](Value x, Value column, int64_t lanes) {
+                     b.storeVector(x, result, {row, column}, lanes);
+                   });
     });
   });
 }

@@ -7,6 +7,7 @@
 // mean square takes two: the first one sums squares.
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/cpu/nests/Bfloat16.h"
 #include "codegen/cpu/nests/NestEmitters.h"
 #include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
@@ -18,7 +19,7 @@ using namespace mlir::transformer;
 void transformer::emitNest(Emit &b, kernel::LayerNormOp op) {
   Value x = op.getX(), result = op.getOuts()[0];
   Value residual = op.getResidual().empty() ? Value() : op.getResidual().front();
-  Value sumOut = op.getOuts().size() > 1 ? op.getOuts()[1] : Value();
+  Value sumOut = op.getSum(), rounded = op.getRounded();
   int64_t width = rowWidth(x), part = rowWidth(op.getGamma()), size = Emit::itemsPerTask(width);
   NormInputs inputs{op.getGamma(), op.getBeta(), op.getNorm()};
   // Where the later sweeps find the row.
@@ -30,6 +31,11 @@ void transformer::emitNest(Emit &b, kernel::LayerNormOp op) {
       rowWork(op.getRms() ? "rms_norm" : "layer_norm", "tokens", width, buffers, op.getGamma());
   work.fixedBytes = (op.getRms() ? 1 : 2) * rowBytes(part); // gamma and beta
   auto emitPart = [&](Value row, Value first) {
+    auto store = [&](Value x, Value column, int64_t lanes) {
+      storeColumns(b, x, result, row, column, lanes);
+      if (rounded)
+        storeColumns(b, x, rounded, row, column, lanes);
+    };
     Value next = b.add(row, 1);
     Value sum = sumRow(b, part, [&](Value offset, int64_t lanes, Value accumulator) {
       Value column = b.add(first, offset);
@@ -44,9 +50,9 @@ void transformer::emitNest(Emit &b, kernel::LayerNormOp op) {
       return op.getRms() ? emitFma(b, v, v, accumulator) : b.addf(accumulator, v);
     });
     if (op.getRms())
-      divideRow(b, part, sum, source, result, row, first, inputs);
+      divideRow(b, part, sum, source, row, first, inputs, store);
     else
-      normalizeRow(b, part, sum, source, result, row, inputs);
+      normalizeRow(b, part, sum, source, row, inputs, store);
   };
   b.parallel(work, rows, b.ceilDiv(rows, size), [&](Value task) {
     auto [lower, upper] = taskRange(b, task, size, rows);

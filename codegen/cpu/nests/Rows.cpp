@@ -75,20 +75,20 @@ Value transformer::inverseDeviation(Emit &b, Value variance, NormAttr norm) {
   return b.broadcast(b.divf(b.scalar(1), deviation));
 }
 
-void transformer::divideRow(Emit &b, int64_t width, Value squares, Value source, Value result,
-                            Value row, Value first, const NormInputs &inputs) {
+void transformer::divideRow(Emit &b, int64_t width, Value squares, Value source, Value row,
+                            Value first, const NormInputs &inputs, StoreVector store) {
   Value inverse = inverseDeviation(b, b.divf(squares, b.scalar(width)), inputs.norm);
   sweepRow(b, width, {}, [&](Value column, int64_t lanes, Value) {
-    SmallVector<Value> at = {row, b.add(first, column)};
-    Value x = b.loadVector(source, at, lanes);
+    Value at = b.add(first, column);
+    Value x = b.loadVector(source, {row, at}, lanes);
     Value gamma = b.loadVector(inputs.gamma, column, lanes);
-    b.storeVector(b.mulf(b.mulf(x, inverse), gamma), result, at, lanes);
+    store(b.mulf(b.mulf(x, inverse), gamma), at, lanes);
     return Value();
   });
 }
 
-void transformer::normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result,
-                               Value row, const NormInputs &inputs) {
+void transformer::normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value row,
+                               const NormInputs &inputs, StoreVector store) {
   Value mean = b.broadcast(b.divf(sum, b.scalar(width)));
   Value squares = sumRow(b, width, [&](Value column, int64_t lanes, Value accumulator) {
     Value d = b.subf(b.loadVector(source, {row, column}, lanes), mean);
@@ -102,7 +102,7 @@ void transformer::normalizeRow(Emit &b, int64_t width, Value sum, Value source, 
     Value d = b.subf(b.loadVector(source, {row, column}, lanes), mean);
     Value gamma = b.loadVector(inputs.gamma, column, lanes);
     Value beta = b.loadVector(inputs.beta, column, lanes);
-    b.storeVector(emitFma(b, b.mulf(d, inverse), gamma, beta), result, {row, column}, lanes);
+    store(emitFma(b, b.mulf(d, inverse), gamma, beta), column, lanes);
     return Value();
   });
 }

@@ -38,15 +38,17 @@ struct NormInputs {
 /// squares.
 Value inverseDeviation(Emit &b, Value variance, NormAttr norm);
 
-/// Normalises `source[row]` into `result[row]` (may be one buffer); `sum` is the
-/// sum of the row's elements.
-void normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value result, Value row,
-                  const NormInputs &inputs);
+/// Keeps the vector of a row that begins at a column, of which `lanes` are inside the row.
+using StoreVector = function_ref<void(Value x, Value column, int64_t lanes)>;
+
+/// Normalises `source[row]`, which `store` may write to; `sum` is the sum of the row's elements.
+void normalizeRow(Emit &b, int64_t width, Value sum, Value source, Value row,
+                  const NormInputs &inputs, StoreVector store);
 
 /// Divides `width` columns of `source[row]`, from column `first` on, by their root
 /// mean square; `squares` is the sum of their squares.
-void divideRow(Emit &b, int64_t width, Value squares, Value source, Value result, Value row,
-               Value first, const NormInputs &inputs);
+void divideRow(Emit &b, int64_t width, Value squares, Value source, Value row, Value first,
+               const NormInputs &inputs, StoreVector store);
 
 /// `[lower, upper)` of the items of a task when `count` items are cut into
 /// tasks of `size`.

@@ -30,8 +30,8 @@ class WeightGradient {
 public:
   WeightGradient(Emit &b, cpu::WeightGradientOp op)
       : b(b), x(op.getA()), dy(op.getB()), c(op.getOuts()[0]), strips(op.getOuts()[1]),
-        panels(op.getOuts()[2]), rows(rowWidth(x)), columns(rowWidth(dy)),
-        isMatrices(op.getMatrices()),
+        panels(op.getOuts()[2]), rows(cast<MemRefType>(c.getType()).getDimSize(0)),
+        columns(rowWidth(c)), isMatrices(op.getMatrices()),
         parts(isMatrices ? cast<MemRefType>(strips.getType()).getDimSize(2) : 1),
         height(cast<MemRefType>(strips.getType()).getDimSize(isMatrices ? 3 : 2)),
         width(rowWidth(panels)), vectors(width / b.lanes()), tokens(b.dim(x, 0)),
@@ -189,7 +189,7 @@ private:
 
   void packStrips(Value first, int64_t count) {
     if (!isMatrices)
-      return packTokenStrips(b, x, strips, first, count);
+      return packTokenStrips(b, x, rows, strips, first, count);
     forStrips({first, b.add(first, count)},
               [&, squares = matrixSquares(b, parts)](Value strip, int64_t there) {
                 packMatrixStrip(b, {x, strip, there, b.index(0), steps, strips, strip, squares});

@@ -10,8 +10,15 @@ using namespace mlir::transformer;
 
 namespace {
 
-bool isPairs(Value packed) {
-  return cast<MemRefType>(packed.getType()).getElementType().isInteger(32);
+bool areWords(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getElementType().isInteger(32);
+}
+
+/// Columns `first` and those behind it of a token, as numbers or, if x is rounded, as words.
+Value loadToken(Emit &b, Value x, Value token, Value first, int64_t columns, int64_t there) {
+  if (areWords(x))
+    return loadWords(b, x, token, first, columns, there);
+  return loadColumns(b, VectorType::get({columns}, b.getF32Type()), x, token, first, there);
 }
 
 /// Stores what is loaded of each token in `begin .. end`, or, as pairs, of two; `begin` is even.
@@ -38,18 +45,19 @@ void forEachStep(Emit &b, bool pairs, int64_t parts, Value begin, Value end,
 
 class Strips {
 public:
-  Strips(Emit &b, Value x, Value strips)
-      : b(b), x(x), strips(strips), rows(rowWidth(x)), height(rowWidth(strips)),
-        tokens(b.dim(x, 0)) {}
+  Strips(Emit &b, Value x, int64_t rows, Value strips)
+      : b(b), x(x), strips(strips), rows(rows), height(rowWidth(strips)), tokens(b.dim(x, 0)) {}
 
   /// Side by side, all of them whole: each vector of a row has those of some strips.
   void packWhole(Value first, int64_t count) {
     Value column = b.mul(first, height);
     auto load = [&](Value token) {
-      b.prefetchRow(x, b.add(token, kTokensAhead), column, count * height);
+      int64_t ofNumber = areWords(x) ? 2 : 1;
+      b.prefetchRow(x, b.add(token, kTokensAhead), b.div(column, ofNumber),
+                    count * height / ofNumber);
       Values row;
       for (int64_t i = 0; i < count * height; i += b.lanes())
-        row.push_back(b.loadVector(x, {token, b.add(column, i)}));
+        row.push_back(loadToken(b, x, token, b.add(column, i), b.lanes(), b.lanes()));
       return row;
     };
     auto store = [&](Value step, ValueRange row) {
@@ -60,20 +68,19 @@ public:
         vector::StoreOp::create(b, own, strips, ValueRange{b.add(first, i), step, b.index(0)});
       }
     };
-    forEachStep(b, isPairs(strips), parts::kRounded, b.index(0), tokens, load, store);
+    forEachStep(b, areWords(strips), parts::kRounded, b.index(0), tokens, load, store);
   }
 
   /// Rows in short blocks: the lines of the strips stay in the cache until they are full.
   void packEach(std::pair<Value, Value> range) {
     constexpr int64_t blockTokens = 16;
-    VectorType type = VectorType::get({height}, b.getF32Type());
     b.forEach(b.index(0), tokens, blockTokens, [&](Value begin) {
       Value end = b.min(b.add(begin, blockTokens), tokens);
       forEachStrip(b, range, rows, height, [&](Value strip, int64_t there) {
         forEachStep(
-            b, isPairs(strips), parts::kRounded, begin, end,
+            b, areWords(strips), parts::kRounded, begin, end,
             [&](Value token) {
-              return Values{loadColumns(b, type, x, token, b.mul(strip, height), there)};
+              return Values{loadToken(b, x, token, b.mul(strip, height), height, there)};
             },
             [&](Value step, ValueRange v) {
               vector::StoreOp::create(b, v[0], strips, ValueRange{strip, step, b.index(0)});
@@ -104,9 +111,10 @@ int64_t transformer::lanesOfVector(const Emit &b, int64_t there, int64_t j) {
   return std::clamp<int64_t>(there - j * b.lanes(), 0, b.lanes());
 }
 
-void transformer::packTokenStrips(Emit &b, Value x, Value strips, Value first, int64_t count) {
-  Strips pack(b, x, strips);
-  int64_t rows = rowWidth(x), height = rowWidth(strips);
+void transformer::packTokenStrips(Emit &b, Value x, int64_t rows, Value strips, Value first,
+                                  int64_t count) {
+  Strips pack(b, x, rows, strips);
+  int64_t height = rowWidth(strips);
   std::pair range(first, b.add(first, count));
   if (b.lanes() % height || rows < height * count)
     return pack.packEach(range);
@@ -134,7 +142,7 @@ void transformer::packTokenPanel(Emit &b, Value dy, Value panels, Value panel, i
     for (int64_t j = 0; j < vectors; ++j) {
       Value column = b.add(b.mul(panel, width), j * b.lanes());
       int64_t lanes = lanesOfVector(b, there, j);
-      row.push_back(lanes ? b.loadVector(dy, {token, column}, lanes) : b.splat(0));
+      row.push_back(loadToken(b, dy, token, column, b.lanes(), lanes));
     }
     return row;
   };
@@ -146,7 +154,7 @@ void transformer::packTokenPanel(Emit &b, Value dy, Value panels, Value panel, i
       b.storeVector(words, panels, at);
     }
   };
-  forEachStep(b, isPairs(panels), parts, b.index(0), tokens, load, store);
+  forEachStep(b, areWords(panels), parts, b.index(0), tokens, load, store);
   if (!inParts)
     return;
   Value zero = integerConstant(b, b.vectorType(), 0);

@@ -18,12 +18,12 @@ void forEachStrip(Emit &b, std::pair<Value, Value> range, int64_t rows, int64_t 
 int64_t lanesOfVector(const Emit &b, int64_t there, int64_t j);
 
 /// `count` strips from `first` on, `[.., T, MR]` or words of two tokens `[.., ceil(T / 2), MR]`, of
-/// x `[T, M]`; of those behind the last there is nothing.
-void packTokenStrips(Emit &b, Value x, Value strips, Value first, int64_t count);
+/// x `[T, M]` with M = `rows`, or its words; of those behind the last there is nothing.
+void packTokenStrips(Emit &b, Value x, int64_t rows, Value strips, Value first, int64_t count);
 
 /// A panel, `[T, NR]` or words of two tokens, `[ceil(T / 2), NR]`, with `there` columns of dy
-/// `[T, N]`; for matrix registers in `parts` (linear/Parts.h), `[parts, steps, NR]`, zeros to the
-/// end of a register.
+/// `[T, N]`, or of its words; for matrix registers in `parts` (linear/Parts.h), `[parts, steps,
+/// NR]`, zeros to the end of a register.
 void packTokenPanel(Emit &b, Value dy, Value panels, Value panel, int64_t there, int64_t parts,
                     Value steps);
 

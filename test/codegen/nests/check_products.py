@@ -1,31 +1,16 @@
 """Products over the tokens against double precision, on odd sizes and on more tokens than a block has; on a CPU that
 multiplies bfloat16 also those, with what weights and rows become for them, bit for bit (test/quantize.py)."""
-import sys
-from pathlib import Path
-
 import numpy as np
 
 import nests
+from bfloat16 import BF16_ARCH, has_bf16, pairs, quantize
 from checks import arch, check, check_parts, garbage, memref, normal, part_text, random, rows_of_sizes, run_checks
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-import quantize  # noqa: E402
-
-BF16_ARCH = "cooperlake"  # the first with AVX-512 BF16
 AMX_ARCH = "sapphirerapids"  # the first with AMX
-has_bf16 = arch == "x86-64-v4" and quantize.multiplies_bfloat16()
 has_amx = arch == "x86-64-v4" and nests.allows_matrices()
 LEAST_NORMAL = 2.0**-126
 TINY = np.float32(2.0**-105)  # times numbers of rows_of_sizes: parts are below that
 TOKENS = (0, 1, 2, 37, 200, 701)
-
-
-def pairs(x, axis):
-    """Neighbours along an axis as bfloat16 in the halves of words, 0 behind the last."""
-    bits = np.moveaxis(quantize.to_bf16(x).view(np.uint32) >> 16, axis, 0)
-    if len(bits) % 2:
-        bits = np.concatenate([bits, np.zeros_like(bits[:1])])
-    return np.moveaxis(bits[::2] | bits[1::2] << 16, 0, axis)
 
 
 def gradient_text(name, m, n, height, width, element, kind="", what="", parts=1):
