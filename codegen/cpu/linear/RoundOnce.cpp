@@ -113,8 +113,8 @@ void eraseUnread(IRRewriter &rewriter, tensor::ExtractSliceOp slice) {
     return;
   rewriter.setInsertionPoint(slice);
   for (Operation *dim : llvm::make_early_inc_range(slice->getUsers()))
-    rewriter.replaceOp(dim, getValueOrCreateConstantIndexOp(rewriter, slice.getLoc(),
-                                                            slice.getMixedSizes()[0]));
+    rewriter.replaceOp(
+        dim, getValueOrCreateConstantIndexOp(rewriter, slice.getLoc(), slice.getMixedSizes()[0]));
   rewriter.eraseOp(slice);
 }
 
@@ -128,8 +128,8 @@ void roundOnce(IRRewriter &rewriter, Value x, const Readers &readers) {
   if (!readers.ofSlices.empty())
     words = llvm::alignTo(words, ofLine);
   Value empty = emptyWords(b, x, words);
-  Value all = cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, x, ValueRange{empty})
-                  .getResult(0);
+  Value all =
+      cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, x, ValueRange{empty}).getResult(0);
   auto part = [&](cpu::Bfloat16RowsOp op, OpFoldResult row, OpFoldResult column) {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     rewriter.setInsertionPoint(op);

@@ -199,8 +199,9 @@ private:
       addScoreGradients(block);
     b.forEach(b.index(0), rows, tileRows, [&](Value row) { addQueryGradient(block, row); });
     b.forEach(b.index(0), block.keys, tileRows, [&](Value key) {
-      addKeyGradient(rows, key, dscores, queryCopy, dkeys);
-      addKeyGradient(rows, key, probabilities, dresults, dvalues);
+      auto seeing = rowsOf(block, rows, key);
+      addKeyGradient(seeing, key, dscores, queryCopy, dkeys);
+      addKeyGradient(seeing, key, probabilities, dresults, dvalues);
     });
   }
 
@@ -224,18 +225,45 @@ private:
     b.store(b.mulf(logSumExp, b.scalar(log2e)), shifts, row);
   }
 
+  /// Of a tile of rows the panels of the block of which it may see some, from the first on.
+  Value panelsOf(const Block &block, Value row) {
+    Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
+    Value visible = b.notNegative(b.sub(endOfKeys(lastRow), block.key));
+    return b.min(block.panels, b.ceilDiv(visible, panelColumns));
+  }
+  /// The keys of the block that it may see, of which each row has probabilities.
+  std::pair<Value, Value> keysOf(const Block &block, Value row) {
+    Value begin = b.index(0), end = b.mul(panelsOf(block, row), panelColumns);
+    if (causal) {
+      Value last = b.add(block.query, b.add(row, tileRows - 1));
+      end = b.min(end, b.notNegative(b.sub(endOfKeys(last), block.key)));
+    }
+    if (window)
+      begin = b.min(b.notNegative(b.sub(firstKey(b.add(block.query, row)), block.key)), end);
+    return {begin, end};
+  }
+  /// Of `rows` rows of the block those that may see keys of a tile.
+  std::pair<Value, Value> rowsOf(const Block &block, Value rows, Value key) {
+    Value begin = b.index(0), end = rows;
+    Value first = b.add(block.key, key); // as a row of the block
+    first = b.sub(shift ? b.sub(first, shift) : first, block.query);
+    auto clamp = [&](Value row) { return b.min(b.notNegative(row), rows); };
+    if (window)
+      end = clamp(b.add(first, tileRows - 1 + window));
+    if (causal || window)
+      begin = b.min(clamp(causal ? first : b.sub(first, b.index(window - 1))), end);
+    return {begin, end};
+  }
+
   Values zeros() { return Values(tileRows * vectors, b.splat(0)); }
 
   /// Scores, to the probabilities' place, and products of dresult and values, to dS's, of the
-  /// panels of which a row of the tile may see some.
+  /// panels that a tile may see.
   void emitScores(const Block &block, Value row) {
-    Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
-    Value visible = b.notNegative(b.sub(endOfKeys(lastRow), block.key));
-    Value end = b.min(block.panels, b.ceilDiv(visible, panelColumns));
-    b.forEach(b.index(0), end, 1, [&](Value panel) {
+    b.forEach(b.index(0), panelsOf(block, row), 1, [&](Value panel) {
       auto products = [&](Value rows, Value panels, Value to) {
         Values sums = addProducts(
-            b, b.index(headDim), zeros(),
+            b, b.index(0), b.index(headDim), zeros(),
             [&](Value d, int64_t i) { return b.load(rows, {b.add(row, i), d}); },
             [&](Value d, int64_t j) {
               return b.loadVector(panels, {panel, d, b.index(j * b.lanes())});
@@ -255,7 +283,10 @@ private:
     Value query = b.add(block.query, row);
     Value limit = arith::MinSIOp::create(b, b.sub(endOfKeys(query), block.key), block.keys);
     Value first = window ? b.sub(firstKey(query), block.key) : Value();
-    Value end = b.mul(block.panels, panelColumns);
+    // Gradients of scores by distance look at all columns.
+    Value tile = b.sub(row, b.rem(row, b.index(tileRows)));
+    Value panels = relative.columns ? block.panels : panelsOf(block, tile);
+    Value end = b.mul(panels, panelColumns);
     if (dropoutKey) // of the keys that the query sees
       DropoutFactors(b, dropoutKey, op.getOptions().getDropout().convertToDouble(),
                      b.add(headOf(block.head), 1))
@@ -385,10 +416,11 @@ private:
 
   /// dq += scale dS K.
   void addQueryGradient(const Block &block, Value row) {
-    Value keys = b.mul(block.panels, panelColumns), factor = b.broadcast(scale);
+    Value factor = b.broadcast(scale);
+    auto [begin, end] = keysOf(block, row);
     forColumns([&](int64_t first) {
       Values sums = addProducts(
-          b, keys, zeros(),
+          b, begin, end, zeros(),
           [&](Value key, int64_t i) { return b.load(dscores, {b.add(row, i), key}); },
           [&](Value key, int64_t j) {
             return b.loadVector(keyCopy, {key, b.index(first + j * b.lanes())});
@@ -409,8 +441,9 @@ private:
     });
   }
 
-  /// sums[key + i] += of[row][key + i] rows[row] for all rows.
-  void addKeyGradient(Value rows, Value key, Value of, Value by, Value sums) {
+  /// sums[key + i] += of[row][key + i] by[row] for the rows of the block that see them.
+  void addKeyGradient(std::pair<Value, Value> rows, Value key, Value of, Value by, Value sums) {
+    auto [begin, end] = rows;
     forColumns([&](int64_t first) {
       auto at = [&](int64_t i, int64_t j) {
         return SmallVector<Value>{b.add(key, i), b.index(first + j * b.lanes())};
@@ -420,7 +453,8 @@ private:
         for (int64_t j = 0; j < vectors; ++j)
           tile.push_back(b.loadVector(sums, at(i, j)));
       tile = addProducts(
-          b, rows, tile, [&](Value row, int64_t i) { return b.load(of, {row, b.add(key, i)}); },
+          b, begin, end, tile,
+          [&](Value row, int64_t i) { return b.load(of, {row, b.add(key, i)}); },
           [&](Value row, int64_t j) {
             return b.loadVector(by, {row, b.index(first + j * b.lanes())});
           });

@@ -150,7 +150,7 @@ private:
           if (lanes(j))
             sums[i * vectors + j] = b.loadVector(tile.buffer, at(i, j), lanes(j));
       sums = addProducts(
-          b, count, sums, [&](Value u, int64_t i) { return factor(u, row[i]); },
+          b, b.index(0), count, sums, [&](Value u, int64_t i) { return factor(u, row[i]); },
           [&](Value u, int64_t j) {
             return b.loadVector(rows, {u, b.index(first + j * b.lanes())});
           });

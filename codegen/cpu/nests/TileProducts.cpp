@@ -5,11 +5,11 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-Values transformer::addProducts(Emit &b, Value count, Values sums,
+Values transformer::addProducts(Emit &b, Value begin, Value end, Values sums,
                                 function_ref<Value(Value u, int64_t i)> factor,
                                 function_ref<Value(Value u, int64_t j)> vector) {
   int64_t rows = b.target.tileRows(), vectors = b.target.tileVectors();
-  return b.unrolledLoop(b.index(0), count, sums, [&](Value u, Values &s) {
+  return b.unrolledLoop(begin, end, sums, [&](Value u, Values &s) {
     Values row;
     for (int64_t j = 0; j < vectors; ++j)
       row.push_back(vector(u, j));
