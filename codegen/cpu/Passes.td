@@ -194,6 +194,24 @@ def PrefetchPanels : Pass<"transformer-cpu-prefetch-panels", "::mlir::func::Func
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
+def SaveWords : Pass<"transformer-cpu-save-words", "::mlir::ModuleOp"> {
+  let summary = "What only products over tokens read is passed to them as words";
+  let description = [{
+    An argument of a function that rounded products over tokens alone read, and that all calls give
+    the same result of another function, which nobody else reads, becomes words of two bfloat16 in
+    both: a layer's forward keeps what its backward multiplies.
+
+    ```mlir
+    %y, %saved = func.call @layer.saving(%x) : (tensor<?x768xf32>) -> (tensor<?x768xf32>, tensor<?x768xf32>)
+    %dx, %dw = func.call @layer.backward(%saved, %dy) : (tensor<?x768xf32>, tensor<?x768xf32>) -> (tensor<?x768xf32>, tensor<768x768xf32>)
+    // becomes
+    %y, %saved = func.call @layer.saving(%x) : (tensor<?x768xf32>) -> (tensor<?x768xf32>, tensor<?x384xi32>)
+    %dx, %dw = func.call @layer.backward(%saved, %dy) : (tensor<?x384xi32>, tensor<?x768xf32>) -> (tensor<?x768xf32>, tensor<768x768xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def RoundOnce : Pass<"transformer-cpu-round-once", "::mlir::func::FuncOp"> {
   let summary = "Rows that several ops read as bfloat16 are rounded once";
   let description = [{

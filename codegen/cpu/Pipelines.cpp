@@ -23,6 +23,7 @@ void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef a
   manager.addPass(createConvertElementwiseToLinalgPass());
   manager.addPass(createFuseElementwise()); // and a destination that is not a weight
   manager.addPass(createPackLinear());
+  manager.addPass(createSaveWords());
   manager.addNestedPass<func::FuncOp>(createRoundOnce());
   addPreparePasses(manager);
 }

@@ -6,6 +6,7 @@
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "codegen/cpu/linear/SplitSums.h"
 #include "codegen/cpu/linear/Winograd.h"
+#include "codegen/cpu/linear/Words.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -433,12 +434,7 @@ void sumWords(IRRewriter &rewriter, QuantizeRowsOp rows, cpu::TargetAttr target)
       continue;
     rewriter.setInsertionPoint(sum);
     ImplicitLocOpBuilder b(sum.getLoc(), rewriter);
-    Value x = rows.getX();
-    int64_t words = llvm::divideCeil(cast<RankedTensorType>(x.getType()).getDimSize(1), 2);
-    Value count = tensor::DimOp::create(b, x, 0);
-    Value empty = tensor::EmptyOp::create(b, {count, b.getIndexAttr(words)}, b.getI32Type());
-    use.set(cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, x, ValueRange{empty})
-                .getResult(0));
+    use.set(roundRows(b, rows.getX(), wordsOf(widthOf(rows.getX()))));
   }
 }
 

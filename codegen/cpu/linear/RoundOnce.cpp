@@ -6,16 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/dialect/CpuDialect.h"
+#include "codegen/cpu/linear/Words.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_ROUNDONCE
@@ -39,8 +36,6 @@ bool isEven(OpFoldResult number) {
          isEven(loop.getStep());
 }
 
-int64_t widthOf(Value rows) { return cast<RankedTensorType>(rows.getType()).getDimSize(1); }
-
 /// Those that read x, a tensor of rows, as words.
 struct Readers {
   SmallVector<cpu::Bfloat16RowsOp> roundings;
@@ -49,18 +44,6 @@ struct Readers {
   /// a and b of products over tokens.
   SmallVector<OpOperand *> factors;
 };
-
-bool roundsFactors(cpu::WeightGradientOp op) {
-  return !op.getMatrices() && getElementTypeOrSelf(op.getOuts()[1]).isInteger();
-}
-
-/// Whether a product over tokens reads x.
-bool isFactor(Value x) {
-  return llvm::any_of(x.getUsers(), [](Operation *user) {
-    auto product = dyn_cast<cpu::WeightGradientOp>(user);
-    return product && roundsFactors(product);
-  });
-}
 
 /// What x is columns of, of which none shares a word with a column in front.
 tensor::ExtractSliceOp sliceOf(Value x) {
@@ -77,24 +60,18 @@ llvm::MapVector<Value, Readers> readersOf(func::FuncOp function) {
   function.walk([&](cpu::Bfloat16RowsOp op) {
     if (cast<ShapedType>(op.getOuts()[0].getType()).getRank() != 2)
       return;
-    if (tensor::ExtractSliceOp slice = sliceOf(op.getX()); slice && isFactor(slice.getSource()))
+    if (tensor::ExtractSliceOp slice = sliceOf(op.getX());
+        slice && llvm::any_of(slice.getSource().getUses(), isRoundedFactor))
       readers[slice.getSource()].ofSlices.push_back(op);
     else
       readers[op.getX()].roundings.push_back(op);
   });
   function.walk([&](cpu::WeightGradientOp op) {
-    if (roundsFactors(op))
-      for (OpOperand *factor : {&op.getAMutable(), &op.getBMutable()})
-        if (auto of = readers.find(factor->get()); of != readers.end())
-          of->second.factors.push_back(factor);
+    for (OpOperand *factor : {&op.getAMutable(), &op.getBMutable()})
+      if (auto of = readers.find(factor->get()); of != readers.end() && isRoundedFactor(*factor))
+        of->second.factors.push_back(factor);
   });
   return readers;
-}
-
-/// Memory for words of `rows`, so many a row.
-Value emptyWords(ImplicitLocOpBuilder &b, Value rows, int64_t words) {
-  OpFoldResult count = tensor::getMixedSize(b, b.getLoc(), rows, 0);
-  return tensor::EmptyOp::create(b, {count, b.getIndexAttr(words)}, b.getI32Type());
 }
 
 Value half(ImplicitLocOpBuilder &b, OpFoldResult column) {
@@ -124,7 +101,7 @@ void roundOnce(IRRewriter &rewriter, Value x, const Readers &readers) {
   rewriter.setInsertionPointAfterValue(x);
   ImplicitLocOpBuilder b(x.getLoc(), rewriter);
   constexpr int64_t ofLine = 16; // parts of rows begin where they did in rows of numbers
-  int64_t words = llvm::divideCeil(widthOf(x), 2);
+  int64_t words = wordsOf(widthOf(x));
   if (!readers.ofSlices.empty())
     words = llvm::alignTo(words, ofLine);
   Value empty = emptyWords(b, x, words);
