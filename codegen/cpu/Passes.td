@@ -218,7 +218,8 @@ def RoundOnce : Pass<"transformer-cpu-round-once", "::mlir::func::FuncOp"> {
     What several ops of `bfloat16_rows` and products over tokens (`weight_gradient`) read is rounded
     by one `bfloat16_rows` behind where it is made, and all read its words; of columns that are
     rounded apart, a slice of them. Then kernels that can (norms, dropout, the gradient of
-    cross-entropy) write the words themselves, in place of float32 or beside it.
+    cross-entropy) write the words themselves, in place of float32 or beside it, and an activation
+    that nobody else reads is applied by the op that rounds it.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -79,3 +79,29 @@ func.func @apart(%x: tensor<?x9xf32>, %count: index, %c: tensor<9x9xf32>, %s: te
   %2:3 = transformer_cpu.weight_gradient ins(%x, %x) outs(%c, %s, %p) : (tensor<?x9xf32>, tensor<?x9xf32>, tensor<9x9xf32>, tensor<2x?x8xi32>, tensor<1x?x32xi32>) -> (tensor<9x9xf32>, tensor<2x?x8xi32>, tensor<1x?x32xi32>)
   return %0, %1, %2#0 : tensor<?x2xi32>, tensor<?x1xi32>, tensor<9x9xf32>
 }
+
+// An activation is applied where its numbers are rounded, if nobody else reads them.
+// CHECK-LABEL: @activations(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x8xf32>
+// CHECK: %[[ALONE:.*]] = transformer_cpu.bfloat16_rows activation{{ +}}gelu ins(%[[X]])
+// CHECK: %[[READ:.*]] = linalg.generic
+// CHECK: %[[WORDS:.*]] = transformer_cpu.bfloat16_rows ins(%[[READ]])
+// CHECK: return %[[ALONE]], %[[READ]], %[[WORDS]]
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+func.func @activations(%x: tensor<?x8xf32>, %count: index) -> (tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>) {
+  %floats = tensor.empty(%count) : tensor<?x8xf32>
+  %words = tensor.empty(%count) : tensor<?x4xi32>
+  %0 = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x8xf32>) outs(%floats : tensor<?x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = transformer.activation gelu %in : f32
+    linalg.yield %a : f32
+  } -> tensor<?x8xf32>
+  %1 = transformer_cpu.bfloat16_rows ins(%0) outs(%words) : (tensor<?x8xf32>, tensor<?x4xi32>) -> tensor<?x4xi32>
+  %2 = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?x8xf32>) outs(%floats : tensor<?x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = transformer.activation silu %in : f32
+    linalg.yield %a : f32
+  } -> tensor<?x8xf32>
+  %3 = transformer_cpu.bfloat16_rows ins(%2) outs(%words) : (tensor<?x8xf32>, tensor<?x4xi32>) -> tensor<?x4xi32>
+  return %1, %2, %3 : tensor<?x4xi32>, tensor<?x8xf32>, tensor<?x4xi32>
+}

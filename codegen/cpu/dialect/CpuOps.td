@@ -150,10 +150,11 @@ def Cpu_Bfloat16RowsOp : Cpu_Op<"bfloat16_rows"> {
     matrix registers of n rows of n words, one behind the other as products read them,
     `[R / n, S / n, parts, n, n]`: word s of row t is `[t / n, s / n, 0, t % n, s % n]`. With three
     parts nothing is rounded: they are three bfloat16 of which x is the sum, the largest first
-    (`codegen/cpu/linear/Parts.h`).
+    (`codegen/cpu/linear/Parts.h`). With an activation it is that of x which is rounded.
   }];
-  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs);
-  let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Kernel_Buffer:$x, Variadic<Kernel_Buffer>:$outs,
+                       OptionalAttr<Transformer_ActivationKindAttr>:$activation);
+  let assemblyFormat = "(`activation` $activation^)? `ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
 def Cpu_MultiplyMatricesOp : Cpu_Op<"multiply_matrices"> {

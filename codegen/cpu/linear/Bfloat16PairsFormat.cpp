@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/linear/Formats.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "codegen/cpu/linear/Words.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -48,12 +48,8 @@ struct Bfloat16PairsFormat : LinearFormat {
                             int64_t columns) const override {
     int64_t steps = llvm::divideCeil(operands.inputs(), products());
     int64_t panels = llvm::divideCeil(operands.outputs(), columns);
-    Value tokens = tensor::DimOp::create(b, operands.x, 0);
-    Value empty = tensor::EmptyOp::create(b, {tokens, b.getIndexAttr(steps)}, b.getI32Type());
-    Value rows =
-        cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, operands.x, ValueRange{empty})
-            .getResult(0);
-    return {rows, emitPackedWeight(b, operands, {}, {panels, steps, columns}, b.getI32Type())};
+    return {roundRows(b, operands.x, steps),
+            emitPackedWeight(b, operands, {}, {panels, steps, columns}, b.getI32Type())};
   }
 };
 

@@ -69,7 +69,7 @@ public:
     Value registers = tensor::EmptyOp::create(
         b, RankedTensorType::get({ShapedType::kDynamic, matrices, parts, size, size}, word), rows);
     registers = cpu::Bfloat16RowsOp::create(b, TypeRange{registers.getType()}, operands.x,
-                                            ValueRange{registers})
+                                            ValueRange{registers}, ActivationKindAttr())
                     .getResult(0);
     Value x = tensor::EmptyOp::create(
         b, RankedTensorType::get({parts, ShapedType::kDynamic, size * matrices}, word), tokens);

@@ -122,10 +122,13 @@ private:
       panel = b.add(panel, offset(1));
     }
     VectorType type = write.getVectorType();
+    std::optional<ActivationKind> activation = rows.getActivation();
     for (int64_t i = 0; i < type.getDimSize(0); ++i)
       for (int64_t j = 0; j < type.getDimSize(1); ++j) {
         Value features =
             vector::ExtractOp::create(b, write.getValueToStore(), ArrayRef<int64_t>{i, j});
+        if (activation)
+          features = ActivationOp::create(b, *activation, features);
         store(b, features, b.add(row, i), b.add(panel, j), made);
       }
     write.erase();

@@ -104,9 +104,7 @@ void roundOnce(IRRewriter &rewriter, Value x, const Readers &readers) {
   int64_t words = wordsOf(widthOf(x));
   if (!readers.ofSlices.empty())
     words = llvm::alignTo(words, ofLine);
-  Value empty = emptyWords(b, x, words);
-  Value all =
-      cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, x, ValueRange{empty}).getResult(0);
+  Value all = roundRows(b, x, words);
   auto part = [&](cpu::Bfloat16RowsOp op, OpFoldResult row, OpFoldResult column) {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     rewriter.setInsertionPoint(op);
@@ -157,11 +155,33 @@ Abilities abilitiesOf(OpResult result) {
       .Default(Abilities());
 }
 
-/// What makes the numbers rounds them.
+/// What an op that is an activation of rows alone applies.
+ActivationOp activationOf(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getInputs().size() != 1 || generic.getOutputs().size() != 1 ||
+      !llvm::all_of(generic.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  auto activation = dyn_cast<ActivationOp>(generic.getBody()->front());
+  bool isAlone = activation && activation->getNextNode() == generic.getBody()->getTerminator() &&
+                 activation.getX() == generic.getBody()->getArgument(0) &&
+                 generic.getBody()->getTerminator()->getOperand(0) == activation;
+  return isAlone ? activation : ActivationOp();
+}
+
+/// What makes the numbers rounds them, or an activation is applied where they are rounded.
 void fuse(cpu::Bfloat16RowsOp rounding) {
   auto rows = dyn_cast<OpResult>(rounding.getX());
   auto words = cast<RankedTensorType>(rounding->getResult(0).getType());
-  if (!rows || words.getRank() != 2)
+  if (!rows)
+    return;
+  if (ActivationOp activation = activationOf(rows.getOwner());
+      activation && isOnlyReader(rounding, rows)) {
+    Value x = cast<linalg::GenericOp>(rows.getOwner()).getInputs()[0];
+    rounding.setActivation(activation.getKind());
+    rows.replaceAllUsesWith(x);
+    return rows.getOwner()->erase();
+  }
+  if (words.getRank() != 2)
     return;
   Abilities can = abilitiesOf(rows);
   auto kernelOp = dyn_cast<DestinationStyleOpInterface>(rows.getOwner());

@@ -56,9 +56,9 @@ public:
              use.getOperandNumber() == argument.getArgNumber();
     };
     makers = callsOf.lookup(from);
-    return from.isPrivate() && !from.isExternal() &&
-           llvm::all_of(makers,
-                        [&](func::CallOp call) { return areReadBy(call.getResult(number), passes); });
+    return from.isPrivate() && !from.isExternal() && llvm::all_of(makers, [&](func::CallOp call) {
+             return areReadBy(call.getResult(number), passes);
+           });
   }
 
   void save() {
@@ -73,9 +73,9 @@ public:
     for (func::CallOp call : makers)
       call.getResult(number).setType(words.getType());
     for (auto function : {from, cast<func::FuncOp>(argument.getOwner()->getParentOp())})
-      function.setType(FunctionType::get(
-          function.getContext(), function.getBody().front().getArgumentTypes(),
-          function.getBody().front().getTerminator()->getOperandTypes()));
+      function.setType(
+          FunctionType::get(function.getContext(), function.getBody().front().getArgumentTypes(),
+                            function.getBody().front().getTerminator()->getOperandTypes()));
   }
 
 private:

@@ -10,9 +10,7 @@
 
 namespace mlir::transformer {
 
-inline int64_t widthOf(Value rows) {
-  return cast<RankedTensorType>(rows.getType()).getDimSize(1);
-}
+inline int64_t widthOf(Value rows) { return cast<RankedTensorType>(rows.getType()).getDimSize(1); }
 
 /// That hold so many features.
 inline int64_t wordsOf(int64_t features) { return llvm::divideCeil(features, 2); }
@@ -26,7 +24,8 @@ inline Value emptyWords(ImplicitLocOpBuilder &b, Value rows, int64_t words) {
 /// The words of `rows`, so many a row.
 inline Value roundRows(ImplicitLocOpBuilder &b, Value rows, int64_t words) {
   Value empty = emptyWords(b, rows, words);
-  return cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, rows, ValueRange{empty})
+  return cpu::Bfloat16RowsOp::create(b, TypeRange{empty.getType()}, rows, ValueRange{empty},
+                                     ActivationKindAttr())
       .getResult(0);
 }
 

@@ -136,6 +136,12 @@ Values transformer::loadTransposed(Emit &b, Value squares, Value which) {
   return square;
 }
 
+/// What is rounded of the features of a row.
+static Value roundedOf(Emit &b, cpu::Bfloat16RowsOp op, Value features) {
+  std::optional<ActivationKind> activation = op.getActivation();
+  return activation ? ActivationOp::create(b, *activation, features).getResult() : features;
+}
+
 /// A task makes the registers of as many rows as one has, from the first to the last.
 static void emitRegisters(Emit &b, cpu::Bfloat16RowsOp op, const Work &work) {
   Value x = op.getX(), out = op.getOuts()[0];
@@ -147,7 +153,7 @@ static void emitRegisters(Emit &b, cpu::Bfloat16RowsOp op, const Work &work) {
     auto [lower, upper] = taskRange(b, block, size, rows);
     auto emit = [&](Value step, int64_t count) {
       b.forEach(lower, upper, 1, [&](Value row) {
-        Value of = loadColumns(b, features, x, row, b.mul(step, 2 * size), count);
+        Value of = roundedOf(b, op, loadColumns(b, features, x, row, b.mul(step, 2 * size), count));
         for (auto [part, words] : llvm::enumerate(emitNeighbourPairs(b, of, parts)))
           vector::StoreOp::create(b, words, out,
                                   ValueRange{block, step, b.index(part), b.sub(row, lower), zero});
@@ -168,7 +174,7 @@ void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
   forEachGroup(b, work, x, [&](Value row, Value group, int64_t count) {
     Value column = b.mul(group, weightGroup);
     b.prefetchRow(x, b.add(row, 1), column, count);
-    Value features = loadColumns(b, type, x, row, column, count);
+    Value features = roundedOf(b, op, loadColumns(b, type, x, row, column, count));
     Value pairs = emitNeighbourPairs(b, features, parts::kRounded)[0];
     Values at = {row, b.mul(group, weightGroup / 2)};
     int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last

@@ -234,18 +234,23 @@ def check_rows():
 func.func @rows{k}_{parts}(%x: {x}, %y: {y}) {{
   transformer_cpu.bfloat16_rows ins(%x) outs(%y) : ({x}, {y}) -> ()
   return
+}}
+func.func @relu{k}_{parts}(%x: {x}, %y: {y}) {{
+  transformer_cpu.bfloat16_rows activation relu ins(%x) outs(%y) : ({x}, {y}) -> ()
+  return
 }}"""
     library = nests.build(text, BF16_ARCH)
     for k, what, steps, parts in cases:
         for count in (0, 1, 37):
             x = rows_of_sizes(count, k + 9)[:, 3 : 3 + k]
             rows = count + 3 if parts is None else -(-count // 16) * 16 + 16  # more than there are
-            y = np.full((rows, steps) if parts is None else (rows // 16, steps // 16, parts, 16, 16), 77, np.uint32)
-            nests.call(library[f"rows{k}_{parts}"], x, y)
-            if parts is not None:  # of registers
-                y = y.transpose(2, 0, 3, 1, 4).reshape(parts, rows, steps)
-            same = np.array_equal(y[..., :count, :], words(np.ascontiguousarray(x), 1, steps, parts)) and bool((y[..., count:, :] == 77).all())
-            check(f"bfloat16_rows {what} {k}, rows {count}", same)
+            for name, numbers in (("rows", np.ascontiguousarray(x)), ("relu", np.maximum(x, 0))):
+                y = np.full((rows, steps) if parts is None else (rows // 16, steps // 16, parts, 16, 16), 77, np.uint32)
+                nests.call(library[f"{name}{k}_{parts}"], x, y)
+                if parts is not None:  # of registers
+                    y = y.transpose(2, 0, 3, 1, 4).reshape(parts, rows, steps)
+                same = np.array_equal(y[..., :count, :], words(numbers, 1, steps, parts)) and bool((y[..., count:, :] == 77).all())
+                check(f"bfloat16_rows {what} {k}, {name} {count}", same)
 
 
 run_checks(check_gradients, check_weights, check_split_panels, check_rows)
