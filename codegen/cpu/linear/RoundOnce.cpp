@@ -82,11 +82,7 @@ Value half(ImplicitLocOpBuilder &b, OpFoldResult column) {
 
 /// A slice of which nothing is read but how many rows it has.
 void eraseUnread(IRRewriter &rewriter, tensor::ExtractSliceOp slice) {
-  auto isOfRows = [](Operation *user) {
-    auto dim = dyn_cast<tensor::DimOp>(user);
-    return dim && dim.getConstantIndex() == 0;
-  };
-  if (!llvm::all_of(slice->getUsers(), isOfRows))
+  if (!llvm::all_of(slice->getUsers(), countsRows))
     return;
   rewriter.setInsertionPoint(slice);
   for (Operation *dim : llvm::make_early_inc_range(slice->getUsers()))
@@ -131,7 +127,7 @@ void roundOnce(IRRewriter &rewriter, Value x, const Readers &readers) {
 
 bool isOnlyReader(Operation *op, Value rows) {
   return llvm::all_of(rows.getUsers(),
-                      [&](Operation *user) { return user == op || isa<tensor::DimOp>(user); });
+                      [&](Operation *user) { return user == op || countsRows(user); });
 }
 
 /// Whether a kernel can write a result as words, in place of f32 or beside it.

@@ -21,10 +21,8 @@ namespace {
 
 /// Whether all that is read of rows are their number and what `reads` says.
 bool areReadBy(Value rows, function_ref<bool(OpOperand &use)> reads) {
-  return llvm::all_of(rows.getUses(), [&](OpOperand &use) {
-    auto dim = dyn_cast<tensor::DimOp>(use.getOwner());
-    return (dim && dim.getConstantIndex() == 0) || reads(use);
-  });
+  return llvm::all_of(rows.getUses(),
+                      [&](OpOperand &use) { return countsRows(use.getOwner()) || reads(use); });
 }
 
 /// An argument of a function, and of another the result that all its calls pass.

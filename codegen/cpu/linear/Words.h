@@ -29,6 +29,12 @@ inline Value roundRows(ImplicitLocOpBuilder &b, Value rows, int64_t words) {
       .getResult(0);
 }
 
+/// Whether all that it reads of rows is how many there are.
+inline bool countsRows(Operation *op) {
+  auto dim = dyn_cast<tensor::DimOp>(op);
+  return dim && dim.getConstantIndex() == 0;
+}
+
 /// Whether it is what a product over tokens rounds.
 inline bool isRoundedFactor(OpOperand &use) {
   auto product = dyn_cast<cpu::WeightGradientOp>(use.getOwner());
