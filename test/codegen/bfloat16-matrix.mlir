@@ -113,3 +113,13 @@ func.func @step(%x: tensor<?x768xf32>, %w: tensor<768x1024xf32>) -> tensor<?x102
   %0 = transformer.linear %r, %q in_out : tensor<?x768xf32>, tensor<768x1024xf32> -> tensor<?x1024xf32>
   return %0 : tensor<?x1024xf32>
 }
+
+// Rows in registers are no rows in memory: a sum over tokens is of what is not rounded.
+// CHECK-LABEL: @bias(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x41xf32>
+// CHECK: transformer_kernel.sum_rows ins(%[[DY]])
+func.func @bias(%dy: tensor<?x41xf32>) -> tensor<41xf32> {
+  %r = transformer.quantize_rows bf16 %dy : tensor<?x41xf32>
+  %0 = transformer.sum_rows %r : tensor<?x41xf32> -> tensor<41xf32>
+  return %0 : tensor<41xf32>
+}

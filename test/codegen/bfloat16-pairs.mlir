@@ -36,3 +36,16 @@ func.func @gradient(%x: tensor<?x40xf32>, %dy: tensor<?x20xf32>) -> tensor<40x20
   %0 = transformer.linear_weight_gradient %a, %b in_out : tensor<?x40xf32>, tensor<?x20xf32> -> tensor<40x20xf32>
   return %0 : tensor<40x20xf32>
 }
+
+// The sum of rows that a product reads is of its words.
+// CHECK-LABEL: @bias(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x41xf32>
+// CHECK: %[[WORDS:.*]] = transformer_cpu.bfloat16_rows ins(%[[DY]]) {{.*}} -> tensor<?x21xi32>
+// CHECK: transformer_kernel.sum_rows ins(%[[WORDS]]) outs({{.*}}) : (tensor<?x21xi32>, tensor<41xf32>)
+// BUFFERS-LABEL: @bias(
+// BUFFERS: arith.extf %{{.*}} : vector<16xbf16> to vector<16xf32>
+func.func @bias(%dy: tensor<?x41xf32>) -> tensor<41xf32> {
+  %r = transformer.quantize_rows bf16 %dy : tensor<?x41xf32>
+  %0 = transformer.sum_rows %r : tensor<?x41xf32> -> tensor<41xf32>
+  return %0 : tensor<41xf32>
+}
