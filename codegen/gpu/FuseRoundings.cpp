@@ -53,10 +53,8 @@ Value narrowOut(ImplicitLocOpBuilder &b, OpResult rows, FloatType type) {
 
 /// `rows` become `type`.
 void writeNarrow(OpResult rows, FloatType type) {
-  auto op = cast<DestinationStyleOpInterface>(rows.getOwner());
-  ImplicitLocOpBuilder b(op.getLoc(), op);
-  op.getTiedOpOperand(rows)->set(narrowOut(b, rows, type));
-  rows.setType(cast<RankedTensorType>(rows.getType()).clone(type));
+  ImplicitLocOpBuilder b(rows.getLoc(), rows.getOwner());
+  kernel::setOut(rows, narrowOut(b, rows, type));
 }
 
 /// Results of kernels, side by side in a tensor, that nobody else reads.

@@ -1,6 +1,7 @@
 //===- NarrowCaches.cpp - keys and values in 16 bits ----------------------===//
 #include "codegen/gpu/NarrowCaches.h"
 #include "codegen/kernels/KernelDialect.h"
+#include "codegen/memory/CallGraph.h"
 #include "dialect/QuantizeOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
@@ -96,10 +97,4 @@ void transformer::narrowCaches(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal())
       updateType(function);
-}
-
-void transformer::updateType(func::FuncOp function) {
-  auto end = cast<func::ReturnOp>(function.getBody().back().getTerminator());
-  function.setType(FunctionType::get(
-      function.getContext(), function.getBody().front().getArgumentTypes(), end.getOperandTypes()));
 }

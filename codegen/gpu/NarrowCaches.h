@@ -16,9 +16,6 @@ FloatType roundingOf(Value rows);
 /// else reads or writes them, so no number changes.
 void narrowCaches(ModuleOp module);
 
-/// What a function takes and returns becomes what is in it by now.
-void updateType(func::FuncOp function);
-
 } // namespace mlir::transformer
 
 #endif // CODEGEN_GPU_NARROWCACHES_H

@@ -2,8 +2,8 @@
 #include "codegen/gpu/NarrowCaches.h"
 #include "codegen/gpu/NarrowProducts.h"
 #include "codegen/gpu/Passes.h"
+#include "codegen/memory/CallGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_NARROWCALLS
@@ -61,15 +61,11 @@ void setNarrow(Value rows, FloatType type) {
   }
 }
 
-/// A private function that others call and do nothing else with.
+/// A function with its calls.
 class Called {
 public:
-  Called(func::FuncOp function, ArrayRef<Operation *> users) : function(function) {
-    bool areCalls = llvm::all_of(users, llvm::IsaPred<func::CallOp>);
-    if (function.isPrivate() && !function.isExternal() && areCalls)
-      for (Operation *user : users)
-        calls.push_back(cast<func::CallOp>(user));
-  }
+  Called(func::FuncOp function, const SymbolUserMap &users)
+      : function(function), calls(callsOf(function, users)) {}
 
   /// Whether anything has changed.
   bool narrow() {
@@ -125,7 +121,7 @@ struct NarrowCallsPass : mlir::transformer::impl::NarrowCallsBase<NarrowCallsPas
     while (changed) {
       changed = false;
       for (auto function : getOperation().getOps<func::FuncOp>())
-        changed |= Called(function, users.getUsers(function)).narrow();
+        changed |= Called(function, users).narrow();
     }
   }
 };

@@ -70,6 +70,11 @@ mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter
   return success();
 }
 
+void mlir::transformer::kernel::setOut(OpResult result, Value out) {
+  cast<DestinationStyleOpInterface>(result.getOwner()).getTiedOpOperand(result)->set(out);
+  result.setType(out.getType());
+}
+
 Operation *mlir::transformer::kernel::withOut(DestinationStyleOpInterface op, Value out) {
   op.getDpsInitsMutable().append(out);
   SmallVector<Type> types(op->getResultTypes());

@@ -29,6 +29,9 @@ namespace mlir::transformer::kernel {
 /// Lets one-shot bufferisation handle the dialect's ops.
 void registerBufferization(DialectRegistry &registry);
 
+/// The result of a kernel on tensors goes to `out`, whose type it takes.
+void setOut(OpResult result, Value out);
+
 /// `op`, a kernel on tensors, with one more out. The new result is the last.
 Operation *withOut(DestinationStyleOpInterface op, Value out);
 

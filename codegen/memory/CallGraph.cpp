@@ -19,3 +19,17 @@ SmallVector<func::FuncOp> transformer::calleesFirst(ModuleOp module) {
     visit(visit, function);
   return order;
 }
+
+SmallVector<func::CallOp> transformer::callsOf(func::FuncOp function, const SymbolUserMap &users) {
+  ArrayRef<Operation *> all = users.getUsers(function);
+  if (!function.isPrivate() || function.isExternal() ||
+      !llvm::all_of(all, llvm::IsaPred<func::CallOp>))
+    return {};
+  return llvm::map_to_vector(all, [](Operation *user) { return cast<func::CallOp>(user); });
+}
+
+void transformer::updateType(func::FuncOp function) {
+  auto end = cast<func::ReturnOp>(function.getBody().back().getTerminator());
+  function.setType(FunctionType::get(
+      function.getContext(), function.getBody().front().getArgumentTypes(), end.getOperandTypes()));
+}

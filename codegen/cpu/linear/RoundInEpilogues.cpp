@@ -32,9 +32,10 @@ public:
       x = merged.getSrc();
     whole = x.getDefiningOp<memref::AllocOp>();
     into = rows.getOuts()[0].getDefiningOp<memref::AllocOp>();
-    if (!whole || !into || whole.getType().getRank() != 3 || !whole.getType().isDynamicDim(0) ||
-        whole->getBlock() != rows->getBlock() || into->getBlock() != rows->getBlock() ||
-        whole.getDynamicSizes().size() != 1 || into.getDynamicSizes().size() != 1)
+    if (rows.getActivation() || !whole || !into || whole.getType().getRank() != 3 ||
+        !whole.getType().isDynamicDim(0) || whole->getBlock() != rows->getBlock() ||
+        into->getBlock() != rows->getBlock() || whole.getDynamicSizes().size() != 1 ||
+        into.getDynamicSizes().size() != 1)
       return false;
     columns = whole.getType().getDimSize(2);
     auto words = into.getType();
@@ -122,13 +123,10 @@ private:
       panel = b.add(panel, offset(1));
     }
     VectorType type = write.getVectorType();
-    std::optional<ActivationKind> activation = rows.getActivation();
     for (int64_t i = 0; i < type.getDimSize(0); ++i)
       for (int64_t j = 0; j < type.getDimSize(1); ++j) {
         Value features =
             vector::ExtractOp::create(b, write.getValueToStore(), ArrayRef<int64_t>{i, j});
-        if (activation)
-          features = ActivationOp::create(b, *activation, features);
         store(b, features, b.add(row, i), b.add(panel, j), made);
       }
     write.erase();

@@ -185,14 +185,12 @@ void fuse(cpu::Bfloat16RowsOp rounding) {
   if (!instead && !can.beside)
     return;
   ImplicitLocOpBuilder b(kernelOp.getLoc(), kernelOp);
-  OpOperand *out = kernelOp.getTiedOpOperand(rows);
-  Value empty = emptyWords(b, out->get(), words.getDimSize(1)), result = rows;
-  if (instead) {
-    out->set(empty);
-    rows.setType(words);
-  } else {
+  Value out = kernelOp.getTiedOpOperand(rows)->get(), result = rows;
+  Value empty = emptyWords(b, out, words.getDimSize(1));
+  if (instead)
+    kernel::setOut(rows, empty);
+  else
     result = kernel::withOut(kernelOp, empty)->getResults().back();
-  }
   rounding.replaceAllUsesWith(ValueRange{result});
   rounding.erase();
 }

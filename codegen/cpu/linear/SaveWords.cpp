@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/Words.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/MapVector.h"
+#include "codegen/memory/CallGraph.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_SAVEWORDS
@@ -28,12 +27,12 @@ bool areReadBy(Value rows, function_ref<bool(OpOperand &use)> reads) {
 /// An argument of a function, and of another the result that all its calls pass.
 class Saved {
 public:
-  Saved(BlockArgument argument, ArrayRef<func::CallOp> calls) : argument(argument), calls(calls) {}
+  Saved(BlockArgument argument, func::FuncOp reader, ArrayRef<func::CallOp> calls)
+      : argument(argument), reader(reader), calls(calls) {}
 
   /// Whether products over tokens alone read the argument, and it alone reads a result of one
   /// function.
-  bool isOfProducts(const llvm::MapVector<Operation *, SmallVector<func::CallOp>> &callsOf,
-                    SymbolTable &symbols) {
+  bool isOfProducts(const SymbolUserMap &users, SymbolTable &symbols) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type || type.getRank() != 2 || !type.isDynamicDim(0) || type.isDynamicDim(1) ||
         !type.getElementType().isF32() || argument.use_empty() || calls.empty() ||
@@ -53,10 +52,10 @@ public:
       return call && llvm::is_contained(calls, call) &&
              use.getOperandNumber() == argument.getArgNumber();
     };
-    makers = callsOf.lookup(from);
-    return from.isPrivate() && !from.isExternal() && llvm::all_of(makers, [&](func::CallOp call) {
-             return areReadBy(call.getResult(number), passes);
-           });
+    makers = callsOf(from, users);
+    return !makers.empty() && llvm::all_of(makers, [&](func::CallOp call) {
+      return areReadBy(call.getResult(number), passes);
+    });
   }
 
   void save() {
@@ -70,14 +69,13 @@ public:
     argument.setType(words.getType());
     for (func::CallOp call : makers)
       call.getResult(number).setType(words.getType());
-    for (auto function : {from, cast<func::FuncOp>(argument.getOwner()->getParentOp())})
-      function.setType(
-          FunctionType::get(function.getContext(), function.getBody().front().getArgumentTypes(),
-                            function.getBody().front().getTerminator()->getOperandTypes()));
+    updateType(from);
+    updateType(reader);
   }
 
 private:
   BlockArgument argument;
+  func::FuncOp reader;
   ArrayRef<func::CallOp> calls;
   SmallVector<func::CallOp> makers; // of what they pass
   func::FuncOp from;
@@ -87,16 +85,15 @@ private:
 struct SaveWordsPass : mlir::transformer::impl::SaveWordsBase<SaveWordsPass> {
   using Base::Base;
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
-    llvm::MapVector<Operation *, SmallVector<func::CallOp>> callsOf;
-    getOperation().walk([&](func::CallOp call) {
-      callsOf[symbols.lookup<func::FuncOp>(call.getCallee())].push_back(call);
-    });
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function.isPrivate() && !function.isExternal())
-        for (BlockArgument argument : function.getArguments())
-          if (Saved saved(argument, callsOf[function]); saved.isOfProducts(callsOf, symbols))
-            saved.save();
+    SymbolTableCollection tables;
+    SymbolUserMap users(tables, getOperation());
+    SymbolTable &symbols = tables.getSymbolTable(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<func::CallOp> calls = callsOf(function, users);
+      for (BlockArgument argument : function.getArguments())
+        if (Saved saved(argument, function, calls); saved.isOfProducts(users, symbols))
+          saved.save();
+    }
   }
 };
 

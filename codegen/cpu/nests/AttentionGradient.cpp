@@ -225,19 +225,20 @@ private:
     b.store(b.mulf(logSumExp, b.scalar(log2e)), shifts, row);
   }
 
+  /// How many keys from the block's first on some row of a tile sees, where it may see them.
+  Value visibleTo(const Block &block, Value row) {
+    Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
+    return b.notNegative(b.sub(endOfKeys(lastRow), block.key));
+  }
   /// Of a tile of rows the panels of the block of which it may see some, from the first on.
   Value panelsOf(const Block &block, Value row) {
-    Value lastRow = b.add(block.query, b.add(row, tileRows - 1));
-    Value visible = b.notNegative(b.sub(endOfKeys(lastRow), block.key));
-    return b.min(block.panels, b.ceilDiv(visible, panelColumns));
+    return b.min(block.panels, b.ceilDiv(visibleTo(block, row), panelColumns));
   }
   /// The keys of the block that it may see, of which each row has probabilities.
   std::pair<Value, Value> keysOf(const Block &block, Value row) {
-    Value begin = b.index(0), end = b.mul(panelsOf(block, row), panelColumns);
-    if (causal) {
-      Value last = b.add(block.query, b.add(row, tileRows - 1));
-      end = b.min(end, b.notNegative(b.sub(endOfKeys(last), block.key)));
-    }
+    Value begin = b.index(0), end = b.mul(block.panels, panelColumns);
+    if (causal || window)
+      end = b.min(end, visibleTo(block, row));
     if (window)
       begin = b.min(b.notNegative(b.sub(firstKey(b.add(block.query, row)), block.key)), end);
     return {begin, end};

@@ -91,6 +91,10 @@ Values transformer::emitPairs(Emit &b, Value lower, Value upper, int64_t parts) 
   return pairs;
 }
 
+bool transformer::areWords(Value rows) {
+  return cast<MemRefType>(rows.getType()).getElementType().isInteger(32);
+}
+
 void transformer::storeColumns(Emit &b, Value x, Value to, Value row, Value first, int64_t count) {
   auto type = cast<VectorType>(x.getType());
   auto below = [&](Type type, int64_t count) -> Value {
@@ -98,7 +102,7 @@ void transformer::storeColumns(Emit &b, Value x, Value to, Value row, Value firs
     return vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{count});
   };
   bool isWhole = count == type.getNumElements();
-  if (cast<MemRefType>(to.getType()).getElementType().isInteger()) {
+  if (areWords(to)) {
     if (!isWhole)
       x = b.select(below(type, count), x, floatConstant(b, type, 0));
     x = emitNeighbourPairs(b, x, parts::kRounded)[0];
@@ -175,15 +179,8 @@ void transformer::emitNest(Emit &b, cpu::Bfloat16RowsOp op) {
     Value column = b.mul(group, weightGroup);
     b.prefetchRow(x, b.add(row, 1), column, count);
     Value features = roundedOf(b, op, loadColumns(b, type, x, row, column, count));
-    Value pairs = emitNeighbourPairs(b, features, parts::kRounded)[0];
-    Values at = {row, b.mul(group, weightGroup / 2)};
     int64_t end = rowWidth(x) / weightGroup * weightGroup + weightGroup; // of the last
-    if (count == weightGroup || rowWidth(out) >= end / 2) {
-      vector::StoreOp::create(b, pairs, out, at);
-      return;
-    }
-    VectorType mask = cast<VectorType>(pairs.getType()).clone(b.getI1Type());
-    Value there = vector::ConstantMaskOp::create(b, mask, ArrayRef<int64_t>{(count + 1) / 2});
-    vector::MaskedStoreOp::create(b, out, at, there, pairs);
+    bool hasRoom = rowWidth(out) >= end / 2;
+    storeColumns(b, features, out, row, column, hasRoom ? weightGroup : count);
   });
 }

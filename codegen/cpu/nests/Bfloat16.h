@@ -21,6 +21,9 @@ Values emitNeighbourPairs(Emit &b, Value x, int64_t parts);
 /// already, twice as many words, of a number of each.
 Values emitPairs(Emit &b, Value lower, Value upper, int64_t parts);
 
+/// Whether a buffer of rows holds words rather than numbers.
+bool areWords(Value rows);
+
 /// Columns `first`, an even one, and those behind it of a row: x, of which `count` columns are
 /// there. To a buffer of words rounded; half a word behind the last column is 0.
 void storeColumns(Emit &b, Value x, Value to, Value row, Value first, int64_t count);

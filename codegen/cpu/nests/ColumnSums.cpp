@@ -51,10 +51,9 @@ Value transformer::sumElements(Emit &b, Value buffer, Value from, Value to) {
 void transformer::emitNest(Emit &b, kernel::SumRowsOp op) {
   Value x = op.getX(), result = op.getOuts()[0], rows = b.dim(x, 0);
   int64_t width = rowWidth(result);
-  bool areWords = cast<MemRefType>(x.getType()).getElementType().isInteger();
   auto load = [&](Value row, Value column, int64_t lanes) {
-    return areWords ? emitNumbers(b, loadWords(b, x, row, column, b.lanes(), lanes))
-                    : b.loadVector(x, {row, column}, lanes);
+    return areWords(x) ? emitNumbers(b, loadWords(b, x, row, column, b.lanes(), lanes))
+                       : b.loadVector(x, {row, column}, lanes);
   };
   forEachColumns(
       b, rowWork("sum_rows", "tokens", width, 1), rows, width, [&](const ColumnBlock &block) {

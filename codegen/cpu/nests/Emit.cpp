@@ -45,16 +45,21 @@ Value Emit::lanesBelow(int64_t count) {
   return vector::ConstantMaskOp::create(*this, type, ArrayRef<int64_t>{count});
 }
 
-Value Emit::lanesBelow(Value limit, int64_t first) {
+Value Emit::compareLanes(arith::CmpIPredicate predicate, Value number, int64_t first) {
   auto type = VectorType::get({lanes()}, getI32Type());
   SmallVector<int32_t> ascending;
   for (int64_t i = 0; i < lanes(); ++i)
     ascending.push_back(first + i);
   Value lane =
       arith::ConstantOp::create(*this, DenseElementsAttr::get(type, ArrayRef<int32_t>(ascending)));
-  Value bound = arith::IndexCastOp::create(*this, getI32Type(), limit);
-  return compare(arith::CmpIPredicate::slt, lane, vector::BroadcastOp::create(*this, type, bound));
+  Value other = arith::IndexCastOp::create(*this, getI32Type(), number);
+  return compare(predicate, lane, vector::BroadcastOp::create(*this, type, other));
 }
+
+Value Emit::lanesBelow(Value limit, int64_t first) {
+  return compareLanes(arith::CmpIPredicate::slt, limit, first);
+}
+Value Emit::laneEqual(Value number) { return compareLanes(arith::CmpIPredicate::eq, number, 0); }
 
 Value Emit::loadVector(Value buffer, ValueRange at, int64_t count) {
   if (count == lanes())

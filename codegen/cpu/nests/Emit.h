@@ -100,6 +100,8 @@ public:
   /// Lanes `first + i` of an ascending count that are below `limit`, an index
   /// that may be negative.
   Value lanesBelow(Value limit, int64_t first);
+  /// The lane whose number that is, an index that may be negative or too large.
+  Value laneEqual(Value number);
   /// A buffer on the stack for the loop body at hand, of f32 if nothing else is said.
   Value stackBuffer(ArrayRef<int64_t> shape, Type element = {});
 
@@ -125,6 +127,10 @@ public:
   /// How many items of `elements` floats make a task that is worth handing to a
   /// thread: a few microseconds of work.
   static int64_t itemsPerTask(int64_t elements);
+
+private:
+  /// Lanes `first + i` of an ascending count, each with the same index.
+  Value compareLanes(arith::CmpIPredicate predicate, Value number, int64_t first);
 };
 
 } // namespace mlir::transformer

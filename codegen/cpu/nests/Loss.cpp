@@ -88,16 +88,6 @@ std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t clas
   return {most, sum};
 }
 
-/// Which lane of a vector that begins at `first` is `column`, an i32, if one is.
-Value isColumn(Emit &b, Value column, Value first) {
-  auto words = b.vectorType().clone(b.getI32Type());
-  auto ascending = llvm::to_vector(llvm::seq<int32_t>(0, b.lanes()));
-  Value lanes =
-      arith::ConstantOp::create(b, DenseElementsAttr::get(words, ArrayRef<int32_t>(ascending)));
-  Value lane = b.sub(column, arith::IndexCastOp::create(b, b.getI32Type(), first));
-  return b.compare(arith::CmpIPredicate::eq, lanes, vector::BroadcastOp::create(b, words, lane));
-}
-
 } // namespace
 
 void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
@@ -167,13 +157,13 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {
           Value shift = b.broadcast(most), factor = b.broadcast(b.divf(share, sum));
           Value others = b.broadcast(b.mulf(share, b.scalar(smoothing / classes)));
           Value ofLabel = b.broadcast(b.mulf(share, b.scalar(1 - smoothing)));
-          Value label = arith::IndexCastOp::create(b, b.getI32Type(), labels.of(row));
+          Value label = labels.of(row);
           sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {
             Value x = b.loadVector(logits, {row, column}, lanes);
             Value p = b.mulf(emitExp(b, b.subf(x, shift))[0], factor);
             if (smoothing > 0)
               p = b.subf(p, others);
-            p = b.select(isColumn(b, label, column), b.subf(p, ofLabel), p);
+            p = b.select(b.laneEqual(b.sub(label, column)), b.subf(p, ofLabel), p);
             storeColumns(b, p, result, row, column, lanes);
             return Value();
           });

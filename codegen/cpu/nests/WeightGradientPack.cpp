@@ -10,10 +10,6 @@ using namespace mlir::transformer;
 
 namespace {
 
-bool areWords(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getElementType().isInteger(32);
-}
-
 /// Columns `first` and those behind it of a token, as numbers or, if x is rounded, as words.
 Value loadToken(Emit &b, Value x, Value token, Value first, int64_t columns, int64_t there) {
   if (areWords(x))
