@@ -16,6 +16,17 @@ SmallVector<RankedTensorType> AdafactorUpdateOp::momentTypes(RankedTensorType pa
   return {parameter.clone(ofRows), parameter.clone(ofColumns)};
 }
 
+static LogicalResult checkRows(Operation *op, ValueRange rows) {
+  if (rows.empty() || rows.size() == 2)
+    return success();
+  return op->emitOpError() << "expected the first of its rows and the one behind the last, found "
+                           << rows.size() << " numbers";
+}
+
+LogicalResult AdamWUpdateOp::verify() { return checkRows(*this, getRows()); }
+
+LogicalResult SgdUpdateOp::verify() { return checkRows(*this, getRows()); }
+
 LogicalResult AdafactorUpdateOp::verify() {
   auto type = cast<RankedTensorType>(getParameter().getType());
   if (type.getRank() == 0)

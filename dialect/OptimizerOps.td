@@ -17,6 +17,8 @@ def Transformer_F64Scalar : Transformer_ScalarOf<F64, "f64", "getF64Type">;
 def Transformer_I64Scalar : Transformer_ScalarOf<I64, "i64", "getI64Type">;
 def Transformer_Trained : Type<StaticShapeTensorOf<[F32]>.predicate, "static tensor of f32", "::mlir::RankedTensorType">;
 
+def Transformer_Updated : Type<TensorOf<[F32]>.predicate, "tensor of f32", "::mlir::RankedTensorType">;
+
 def Transformer_SumSquaresOp : Transformer_Op<"sum_squares", [Pure, Transformer_CostOpInterface]> {
   let summary = "the sum of squares of all elements";
   let description = [{
@@ -65,9 +67,10 @@ def Transformer_AdamWUpdateOp : Transformer_Op<"adamw_update", [Pure, Transforme
     `new_parameter = (1 - lr decay) parameter
       - lr / (1 - beta1^t) new_mean / (sqrt(new_variance / (1 - beta2^t)) + epsilon)`.
     Coefficients are computed in double precision. With `skippable`, where the scale is NaN
-    all stays as it was.
+    all stays as it was. With `rows(a, b)` only rows a to b - 1 are updated.
 
     Shapes: any of one or two dimensions, all the same; the others are scalars.
+    Error: other than two rows.
 
     ```mlir
     %p1, %m1, %v1 = transformer.adamw_update %p, %m, %v, %g, %scale step %t rate %lr betas(%b1, %b2) epsilon %e decay %d
@@ -75,15 +78,18 @@ def Transformer_AdamWUpdateOp : Transformer_Op<"adamw_update", [Pure, Transforme
     ```
     Source: Loshchilov and Hutter 2019 (Decoupled Weight Decay Regularization), torch.optim.AdamW.
   }];
-  let arguments = (ins Transformer_Trained:$parameter, Transformer_Trained:$mean, Transformer_Trained:$variance,
-                       Transformer_Trained:$gradient, Transformer_F32Scalar:$scale, Transformer_I64Scalar:$step,
+  let arguments = (ins Transformer_Updated:$parameter, Transformer_Updated:$mean, Transformer_Updated:$variance,
+                       Transformer_Updated:$gradient, Transformer_F32Scalar:$scale, Transformer_I64Scalar:$step,
                        Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$beta1, Transformer_F64Scalar:$beta2,
-                       Transformer_F64Scalar:$epsilon, Transformer_F64Scalar:$weight_decay, UnitAttr:$skippable);
-  let results = (outs Transformer_Trained:$new_parameter, Transformer_Trained:$new_mean, Transformer_Trained:$new_variance);
+                       Transformer_F64Scalar:$epsilon, Transformer_F64Scalar:$weight_decay, UnitAttr:$skippable,
+                       Variadic<Index>:$rows);
+  let results = (outs Transformer_Updated:$new_parameter, Transformer_Updated:$new_mean, Transformer_Updated:$new_variance);
   let assemblyFormat = [{
     $parameter `,` $mean `,` $variance `,` $gradient `,` $scale `step` $step `rate` $learning_rate
-    `betas` `(` $beta1 `,` $beta2 `)` `epsilon` $epsilon `decay` $weight_decay attr-dict `:` type($parameter)
+    `betas` `(` $beta1 `,` $beta2 `)` `epsilon` $epsilon `decay` $weight_decay
+    (`rows` `(` $rows^ `)`)? attr-dict `:` type($parameter)
   }];
+  let hasVerifier = 1;
 }
 
 def Transformer_SgdUpdateOp : Transformer_Op<"sgd_update", [Pure, Transformer_CostOpInterface,
@@ -93,24 +99,26 @@ def Transformer_SgdUpdateOp : Transformer_Op<"sgd_update", [Pure, Transformer_Co
     With `g = scale gradient + decay parameter`, elementwise:
     `new_momentum_buffer = momentum momentum_buffer + g`,
     `new_parameter = parameter - lr new_momentum_buffer`. With `skippable`, where the scale is
-    NaN all stays as it was.
+    NaN all stays as it was. With `rows(a, b)` only rows a to b - 1 are updated.
 
     Shapes: any of one or two dimensions, all the same; the others are scalars.
+    Error: other than two rows.
 
     ```mlir
     %p1, %b1 = transformer.sgd_update %p, %b, %g, %scale rate %lr momentum %m decay %d : tensor<768x768xf32>
     ```
     Source: torch.optim.SGD with dampening 0, whose first buffer is g, as it is of a buffer of zeros.
   }];
-  let arguments = (ins Transformer_Trained:$parameter, Transformer_Trained:$momentum_buffer,
-                       Transformer_Trained:$gradient, Transformer_F32Scalar:$scale,
+  let arguments = (ins Transformer_Updated:$parameter, Transformer_Updated:$momentum_buffer,
+                       Transformer_Updated:$gradient, Transformer_F32Scalar:$scale,
                        Transformer_F64Scalar:$learning_rate, Transformer_F64Scalar:$momentum,
-                       Transformer_F64Scalar:$weight_decay, UnitAttr:$skippable);
-  let results = (outs Transformer_Trained:$new_parameter, Transformer_Trained:$new_momentum_buffer);
+                       Transformer_F64Scalar:$weight_decay, UnitAttr:$skippable, Variadic<Index>:$rows);
+  let results = (outs Transformer_Updated:$new_parameter, Transformer_Updated:$new_momentum_buffer);
   let assemblyFormat = [{
     $parameter `,` $momentum_buffer `,` $gradient `,` $scale `rate` $learning_rate `momentum` $momentum
-    `decay` $weight_decay attr-dict `:` type($parameter)
+    `decay` $weight_decay (`rows` `(` $rows^ `)`)? attr-dict `:` type($parameter)
   }];
+  let hasVerifier = 1;
 }
 
 def Transformer_AdafactorUpdateOp : Transformer_Op<"adafactor_update", [Pure, Transformer_CostOpInterface,

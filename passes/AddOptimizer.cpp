@@ -24,6 +24,7 @@ constexpr StringLiteral kStep = "step", kLearningRate = "learning_rate";
 constexpr StringLiteral kWeightDecay = "weight_decay", kVectorWeightDecay = "vector_weight_decay";
 constexpr StringLiteral kMaxGradNorm = "max_grad_norm";
 constexpr StringLiteral kSkippable = "skippable"; // of an optimizer's op
+constexpr StringLiteral kUpdateScale = "update_scale";
 
 /// What an optimizer keeps of a parameter: what follows the parameter's name and a dot, and a type.
 struct Moment {
@@ -92,19 +93,17 @@ BlockArgument findLossScale(func::FuncOp function) {
 
 class StepBuilder {
 public:
-  /// `isScaled`: gradients are `loss_scale` times what they would be.
-  StepBuilder(func::FuncOp function, const Optimizer &optimizer, bool isScaled)
-      : function(function), optimizer(optimizer), isScaled(isScaled),
+  /// `isScaled`: gradients are `loss_scale` times what they would be. `isDeferred`: the next step
+  /// begins with the update.
+  StepBuilder(func::FuncOp function, const Optimizer &optimizer, bool isScaled,
+              bool isDeferred = false)
+      : function(function), optimizer(optimizer), isScaled(isScaled), isDeferred(isDeferred),
         symbols(function->getParentOfType<ModuleOp>()), end(function.front().getTerminator()),
         b(function.getLoc(), end) {}
 
   /// Makes the function an entry point, a step.
   LogicalResult run(StringRef name) {
-    symbols.remove(function);
-    function.setName(name);
-    symbols.insert(function, {});
-    function.setPublic();
-    function->setAttr(attr::entry, b.getUnitAttr());
+    makeEntry(name);
     addScalars();
     if (failed(addParameters()))
       return failure();
@@ -139,8 +138,25 @@ public:
       return failure();
     end->eraseOperands(left);
     addResult(clip.getNorm(), named(b, attr::name, "grad_norm"));
-    for (Trained &trained : all)
-      update(trained, scale);
+    if (!isDeferred) {
+      update(scale);
+      return success();
+    }
+    addResult(scale, named(b, attr::name, kUpdateScale));
+    leaveGradients();
+    b.setInsertionPointToStart(&function.front());
+    update(addUpdateScale());
+    return success();
+  }
+
+  /// Makes the function, which returns gradients that are state, the entry point that ends a step
+  /// whose update is deferred.
+  LogicalResult finish() {
+    makeEntry(function.getName());
+    addScalars();
+    if (failed(addParameters()))
+      return failure();
+    update(addUpdateScale());
     return success();
   }
 
@@ -162,6 +178,28 @@ public:
   }
 
 private:
+  void makeEntry(StringRef name) {
+    symbols.remove(function);
+    function.setName(name);
+    symbols.insert(function, {});
+    function.setPublic();
+    function->setAttr(attr::entry, b.getUnitAttr());
+  }
+
+  BlockArgument addUpdateScale() {
+    return addArgument(RankedTensorType::get({}, b.getF32Type()),
+                       named(b, attr::name, kUpdateScale));
+  }
+
+  /// Gradients are state: those of the step before come in, this one's go out.
+  void leaveGradients() {
+    for (Trained &trained : all) {
+      DictionaryAttr name = named(b, attr::state, trained.name + kGradient);
+      addResult(trained.gradient, name);
+      trained.gradient = addArgument(trained.gradient.getType(), name);
+    }
+  }
+
   DictionaryAttr stateOf(const Trained &trained, const Moment &moment) {
     return named(b, attr::state, trained.name + "." + moment.name);
   }
@@ -262,6 +300,11 @@ private:
     return call(callee, gradient).getResult(0);
   }
 
+  void update(Value scale) {
+    for (Trained &trained : all)
+      update(trained, scale);
+  }
+
   void update(Trained &trained, Value scale) {
     Type type = trained.gradient.getType();
     bool isVector = cast<RankedTensorType>(type).getRank() < 2;
@@ -279,7 +322,7 @@ private:
     }
     auto build = [&](func::FuncOp made, ImplicitLocOpBuilder &inside) {
       ValueRange updated = optimizer.update(inside, results, made.getArguments());
-      if (isScaled)
+      if (isScaled || isDeferred)
         updated.front().getDefiningOp()->setAttr(kSkippable, b.getUnitAttr());
       func::ReturnOp::create(inside, updated);
       for (auto [i, state] : llvm::enumerate(names)) {
@@ -290,6 +333,7 @@ private:
     func::FuncOp callee = functionForShape(symbols, optimizer.name, type,
                                            ValueRange(operands).getTypes(), results, build);
     auto updated = call(callee, operands);
+    trained.parameter.replaceAllUsesExcept(updated.getResult(0), updated);
     addResult(updated.getResult(0), named(b, attr::state, trained.name));
     for (auto [i, moment] : llvm::enumerate(trained.kept))
       addResult(updated.getResult(1 + i), stateOf(trained, moment));
@@ -297,13 +341,33 @@ private:
 
   func::FuncOp function;
   const Optimizer &optimizer;
-  bool isScaled;
+  bool isScaled, isDeferred;
   SymbolTable symbols;
   Operation *end;
   ImplicitLocOpBuilder b;
   llvm::StringMap<Value> scalars;
   SmallVector<Trained> all;
 };
+
+/// A function of gradients that are state alone, which it returns; `function` makes them.
+func::FuncOp addEnd(func::FuncOp function) {
+  OpBuilder b(function.getContext());
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> states;
+  for (unsigned i = 1; i < function.getNumResults(); ++i) {
+    types.push_back(function.getResultTypes()[i]);
+    auto name = function.getResultAttrOfType<StringAttr>(i, attr::name);
+    states.push_back(named(b, attr::state, name ? name.getValue() : StringRef()));
+  }
+  auto end = func::FuncOp::create(function.getLoc(), kApplyUpdate, b.getFunctionType(types, types));
+  end.setAllArgAttrs(states);
+  end.setAllResultAttrs(states);
+  b.setInsertionPointToEnd(end.addEntryBlock());
+  func::ReturnOp::create(b, function.getLoc(), end.getArguments());
+  SymbolTable(function->getParentOfType<ModuleOp>())
+      .insert(end, std::next(Block::iterator(function)));
+  return end;
+}
 
 struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
   using Base::Base;
@@ -336,7 +400,10 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
                                  << kLossScale << " asks for";
       return signalPassFailure();
     }
-    StepBuilder step(gradients, *chosen, isScaled);
+    bool isDeferred = defer && chosen->isSkippable && !isScaled && !apply;
+    StepBuilder step(gradients, *chosen, isScaled, isDeferred);
+    if (isDeferred && failed(StepBuilder(addEnd(gradients), *chosen, isScaled, true).finish()))
+      return signalPassFailure();
     if (failed(step.run("train_step")) ||
         (apply && failed(StepBuilder(apply, *chosen, isScaled).run(kApplyGradients))))
       return signalPassFailure();

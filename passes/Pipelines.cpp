@@ -100,7 +100,10 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
   manager.addPass(transformer::createChunkLossPass(chunks));
   transformer::AddOptimizerPassOptions optimizer;
   optimizer.optimizer = purpose.optimizer;
+  optimizer.defer = purpose.deferUpdate;
   manager.addPass(transformer::createAddOptimizerPass(optimizer));
+  if (purpose.deferUpdate)
+    manager.addPass(transformer::createSpreadUpdatesPass());
   manager.addPass(createSymbolDCEPass());
 }
 

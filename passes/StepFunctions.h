@@ -16,6 +16,9 @@ constexpr llvm::StringLiteral kCountLabels = "count_labels";
 constexpr llvm::StringLiteral kAccumulateGradients = "accumulate_gradients";
 constexpr llvm::StringLiteral kApplyGradients = "apply_gradients";
 
+/// The entry point that ends a step whose update the next one would make.
+constexpr llvm::StringLiteral kApplyUpdate = "apply_update";
+
 /// What gradients of a loss are multiplied by, an input of a step in float16.
 constexpr llvm::StringLiteral kLossScale = "loss_scale";
 

@@ -309,7 +309,14 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
     squares. An entry point `evaluation` takes the same parameters as state, which it
     gives back as it is. Of what `transformer-add-accumulation` has made,
     `@accumulate_gradients` and `@count_labels` do so, too, and `@apply_gradients` becomes a
-    step that takes the gradients from the state. Other entry points become private: they
+    step that takes the gradients from the state.
+
+    With `defer`, where the optimizer's op can skip a step and nothing else asks for the update
+    at once (an accumulated step, a loss scale), a step begins with the update of the one
+    before: gradients are state `NAME.grad`, and `update_scale` is a result and, of the next
+    step, an input; NaN: there is nothing to update. `@apply_update` is that update alone.
+    Weights are the same ones, while products of the next forward can hide what the update reads
+    and writes. Other entry points become private: they
     would read what is in the weights' file, not what has been trained.
 
     Error: no such function; a gradient of a tensor that is no parameter; no such
@@ -319,7 +326,30 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
                         "the function of loss and gradients">,
                  Option<"evaluation", "evaluation", "std::string", "\"evaluate\"",
                         "an entry point that reads what is trained">,
-                 Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd or adafactor">];
+                 Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd or adafactor">,
+                 Option<"defer", "defer", "bool", "false", "the next step makes the update">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::transformer::TransformerDialect"];
+}
+
+def SpreadUpdatesPass : Pass<"transformer-spread-updates", "::mlir::ModuleOp"> {
+  let summary = "each layer's call updates the next layer's weights";
+  let description = [{
+    Of a step that begins with the update of the one before (`defer` of
+    `transformer-add-optimizer`): where three calls or more of one layer function get the
+    updated matrices, each call makes the update of the next call's, beside the op that
+    reads its own, and the step begins with the first call's alone. The function gets states
+    and gradients of what it updates, and gives the states back; the last call updates no
+    rows.
+
+    The largest matrix that nothing reads from the first of these calls to the last, a table
+    of words, is updated by all of them, some rows each, as long as the weights that they
+    multiply. Lookups in front of them (`transformer.embedding`) look up what the update is
+    made of, and update these rows alone.
+
+    Weights that another op reads before the call in front of theirs are updated where they were.
+  }];
+  let options = [Option<"step", "step", "std::string", "\"train_step\"", "the function of the step">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::transformer::TransformerDialect"];
 }

@@ -57,11 +57,16 @@ bool isOfMemory(linalg::LinalgOp op, cpu::TargetAttr target) {
 
 class Vectors {
 public:
-  Vectors(Emit &b, linalg::LinalgOp op) : b(b), op(op), fetches(isOfMemory(op, b.target)) {}
+  Vectors(Emit &b, linalg::LinalgOp op, bool fetches) : b(b), op(op), fetches(fetches) {}
 
   void emit() {
     SmallVector<Range> ranges = op.createLoopRanges(b, op.getLoc());
     emitLoop(ArrayRef(ranges).drop_back());
+  }
+
+  void emit(Value row, Value column) {
+    at = {row};
+    emitColumns(column, b.lanes());
   }
 
 private:
@@ -162,6 +167,12 @@ private:
 bool mlir::transformer::emitVectors(Emit &b, linalg::LinalgOp op) {
   if (!isElementwise(op))
     return false;
-  Vectors(b, op).emit();
+  Vectors(b, op, isOfMemory(op, b.target)).emit();
   return true;
+}
+
+bool mlir::transformer::canEmitVectors(linalg::LinalgOp op) { return isElementwise(op); }
+
+void mlir::transformer::emitVector(Emit &b, linalg::LinalgOp op, Value row, Value column) {
+  Vectors(b, op, /*fetches=*/true).emit(row, column);
 }

@@ -12,6 +12,12 @@ namespace mlir::transformer {
 /// that lie apart.
 bool emitVectors(Emit &b, linalg::LinalgOp op);
 
+/// Whether `emitVectors` would do so.
+bool canEmitVectors(linalg::LinalgOp op);
+
+/// Emits one vector of such an op, which has rows and goes through memory, from `column` on.
+void emitVector(Emit &b, linalg::LinalgOp op, Value row, Value column);
+
 } // namespace mlir::transformer
 
 #endif // CODEGEN_CPU_ELEMENTWISEVECTORS_H

@@ -1,6 +1,7 @@
 //===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
 #include "codegen/cpu/ElementwiseVectors.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/linear/LinearMarks.h"
 #include "codegen/cpu/nests/Emit.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -80,6 +81,8 @@ struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<Lowe
           failed(parallelize(rewriter, op, target.getTaskRows())))
         return signalPassFailure();
     for (linalg::LinalgOp op : linalgOps(function)) {
+      if (isPart(op, LinearPart::Beside))
+        continue; // a pass behind this one divides it between a product's tiles
       rewriter.setInsertionPoint(op);
       Emit b(op, target);
       if (!emitVectors(b, op) && failed(linalg::linalgOpToLoops(rewriter, op))) {

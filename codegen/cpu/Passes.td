@@ -247,6 +247,28 @@ def LowerElementwise : Pass<"transformer-cpu-lower-elementwise", "::mlir::func::
                            "::mlir::vector::VectorDialect", "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
 }
 
+def MoveUpdates : Pass<"transformer-cpu-move-updates", "::mlir::func::FuncOp"> {
+  let summary = "An optimizer's update into the tasks of the product behind it";
+  let description = [{
+    An elementwise op that updates rows of several of the function's arguments, and that a
+    product's tasks follow which have nothing to do with these, goes into the tasks: some
+    rows each, as `#transformer_cpu.linear<beside>`. Its rows are whole vectors. Where the
+    target has matrix registers it stays.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def UpdateInTiles : Pass<"transformer-cpu-update-in-tiles", "::mlir::func::FuncOp"> {
+  let summary = "An optimizer's update beside register tiles";
+  let description = [{
+    What `transformer-cpu-move-updates` gave to a task is divided between the turns over k
+    of its largest register tiles: evenly, a vector at a time, whose lines have been fetched
+    before. Behind the tiles the task makes what is left. No op marked `beside` is left.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def MarkEpilogues : Pass<"transformer-cpu-mark-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Say which epilogues become functions of their own";
   let description = [{

@@ -45,11 +45,13 @@ void mlir::transformer::buildCpuBufferPipeline(OpPassManager &manager) {
   manager.addPass(createInsertResults());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createRoundInEpilogues());
+  functions.addPass(createMoveUpdates());
   functions.addPass(createLowerElementwise());
   functions.addPass(createSumInBlocks());
   functions.addPass(createLowerVectors());
   addCleanUpOfTasks(functions); // constant steps of unrolled loops
   functions.addPass(createPrefetchPanels());
+  functions.addPass(createUpdateInTiles());
   functions.addPass(createMarkEpilogues());
   functions.addPass(createEmitNests());
   addCleanUpOfTasks(functions);

@@ -49,7 +49,9 @@ LinearDtypes mlir::transformer::cpuDtypes(const StageOptions &options) {
 namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
-  buildFusionPipeline(manager, cpuDtypes(options), options.purpose);
+  Purpose purpose = options.purpose;
+  purpose.deferUpdate = true;
+  buildFusionPipeline(manager, cpuDtypes(options), purpose);
 }
 
 /// Attention multiplies what linear layers do, and there are blocks to keep busy.

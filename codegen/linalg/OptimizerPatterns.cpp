@@ -71,9 +71,34 @@ struct ConvertClipGradNorm : OpConversionPattern<ClipGradNormOp> {
 
 using BodyBuilder = void (*)(OpBuilder &, Location, ValueRange);
 
-/// One op over all elements of a gradient, whose body has numbers behind the gradient's element.
-void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRange outs,
-                     BodyBuilder body, ConversionPatternRewriter &rewriter) {
+/// Rows of a tensor; their sizes are those of `value` but for the first one.
+struct RowsOf {
+  RowsOf(ImplicitLocOpBuilder &b, Value value, ValueRange rows) : offsets(1, rows[0]) {
+    sizes = tensor::getMixedSizes(b, b.getLoc(), value);
+    offsets.resize(sizes.size(), b.getIndexAttr(0));
+    strides.resize(sizes.size(), b.getIndexAttr(1));
+    sizes[0] = arith::SubIOp::create(b, rows[1], rows[0]).getResult();
+  }
+  Value of(ImplicitLocOpBuilder &b, Value value) {
+    return tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
+  }
+
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+
+/// One op over all elements of a gradient, or some of its rows, whose body has numbers behind the
+/// gradient's element.
+void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRange states,
+                     ValueRange rows, BodyBuilder body, ConversionPatternRewriter &rewriter) {
+  ImplicitLocOpBuilder b(op->getLoc(), rewriter);
+  SmallVector<Value> outs(states);
+  std::optional<RowsOf> part;
+  if (!rows.empty()) {
+    part.emplace(b, gradient, rows);
+    gradient = part->of(b, gradient);
+    for (Value &out : outs)
+      out = part->of(b, out);
+  }
   SmallVector<Value> inputs = {gradient};
   llvm::append_range(inputs, numbers);
   int64_t rank = cast<RankedTensorType>(gradient.getType()).getRank();
@@ -83,8 +108,14 @@ void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRan
   maps.front() = all;
   std::fill(maps.end() - outs.size(), maps.end(), all);
   SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-  rewriter.replaceOpWithNewOp<linalg::GenericOp>(op, op->getResultTypes(), inputs, outs, maps,
-                                                 loops, body);
+  auto update =
+      linalg::GenericOp::create(b, ValueRange(outs).getTypes(), inputs, outs, maps, loops, body);
+  SmallVector<Value> results(update.getResults());
+  if (part)
+    for (auto [result, state] : llvm::zip_equal(results, states))
+      result = tensor::InsertSliceOp::create(b, result, state, part->offsets, part->sizes,
+                                             part->strides);
+  rewriter.replaceOp(op, results);
 }
 
 /// Yields what a step makes of numbers, or these where it is skipped: its scale is NaN.
@@ -120,7 +151,7 @@ struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
       numbers.push_back(b.narrow(coefficient));
     replaceByUpdate(op, adaptor.getGradient(), numbers,
                     {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()},
-                    op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
+                    adaptor.getRows(), op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
     return success();
   }
 
@@ -150,7 +181,7 @@ struct ConvertSgdUpdate : OpConversionPattern<SgdUpdateOp> {
          {adaptor.getWeightDecay(), adaptor.getMomentum(), adaptor.getLearningRate()})
       numbers.push_back(b.narrow(b.extract(number)));
     replaceByUpdate(op, adaptor.getGradient(), numbers,
-                    {adaptor.getParameter(), adaptor.getMomentumBuffer()},
+                    {adaptor.getParameter(), adaptor.getMomentumBuffer()}, adaptor.getRows(),
                     op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
     return success();
   }

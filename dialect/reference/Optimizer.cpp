@@ -12,6 +12,18 @@ static double stepOf(Frame &frame, Value value) {
   return static_cast<double>(frame.tensor(value).integers()[0]);
 }
 
+/// Of the elements of `x` those that an update is of.
+static llvm::iota_range<int64_t> updated(Frame &frame, const Tensor &x, ValueRange rows,
+                                         bool isSkipped) {
+  if (isSkipped)
+    return llvm::seq<int64_t>(0);
+  if (rows.empty())
+    return llvm::seq<int64_t>(x.size());
+  int64_t width = x.size() / std::max<int64_t>(x.shape.front(), 1);
+  auto row = [&](Value value) { return frame.tensor(value).integers()[0] * width; };
+  return llvm::seq<int64_t>(row(rows[0]), row(rows[1]));
+}
+
 static double sumSquares(const Tensor &x) {
   double sum = 0;
   for (double element : x.reals())
@@ -46,8 +58,8 @@ LogicalResult reference::evaluate(AdamWUpdateOp op, Frame &frame) {
   const Tensor &gradient = frame.tensor(op.getGradient());
   Tensor parameter = frame.tensor(op.getParameter()), mean = frame.tensor(op.getMean()),
          variance = frame.tensor(op.getVariance());
-  int64_t count = op.getSkippable() && std::isnan(scale) ? 0 : parameter.size();
-  for (int64_t i = 0; i < count; ++i) {
+  bool isSkipped = op.getSkippable() && std::isnan(scale);
+  for (int64_t i : updated(frame, parameter, op.getRows(), isSkipped)) {
     double g = scale * gradient.reals()[i];
     double &p = parameter.reals()[i], &m = mean.reals()[i], &v = variance.reals()[i];
     m = beta1 * m + (1 - beta1) * g;
@@ -65,8 +77,8 @@ LogicalResult reference::evaluate(SgdUpdateOp op, Frame &frame) {
   double decay = scalar(frame, op.getWeightDecay()), scale = scalar(frame, op.getScale());
   const Tensor &gradient = frame.tensor(op.getGradient());
   Tensor parameter = frame.tensor(op.getParameter()), buffer = frame.tensor(op.getMomentumBuffer());
-  int64_t count = op.getSkippable() && std::isnan(scale) ? 0 : parameter.size();
-  for (int64_t i = 0; i < count; ++i) {
+  bool isSkipped = op.getSkippable() && std::isnan(scale);
+  for (int64_t i : updated(frame, parameter, op.getRows(), isSkipped)) {
     double &p = parameter.reals()[i], &m = buffer.reals()[i];
     m = momentum * m + scale * gradient.reals()[i] + decay * p;
     p -= rate * m;

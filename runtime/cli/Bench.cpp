@@ -102,17 +102,20 @@ void runBench(const Session &session, const BenchOptions &options) {
   if (trains && !(options.state.input.empty() && options.state.sizes.empty()))
     fail("a step of training starts from the weights: --state-in and --size are not for it");
   const EntryInfo &entry = session.module->entry(name);
-  TensorMap inputs =
-      options.inputs.empty() ? randomInputs(entry, lengths) : readTensors(options.inputs);
+  auto inputs = [&] {
+    return options.inputs.empty() ? randomInputs(entry, lengths) : readTensors(options.inputs);
+  };
   Program program = session.openProgram();
   State state;
   std::optional<Trainer> trainer; // a copy of the weights, which nobody keeps
-  if (trains)
+  if (trains) {
     trainer.emplace(program);
-  else
+    trainer->step(inputs(), {}); // whose update the next steps may begin with
+  } else {
     state = openState(*session.module, entry, options.state);
-  Call call = trains ? trainer->prepare(std::move(inputs), {})
-                     : program.prepare(name, std::move(inputs), &state);
+  }
+  Call call = trains ? trainer->prepare(inputs(), {})
+                     : program.prepare(name, inputs(), &state);
   BenchResult result = bench(program, call, options.repeat);
   std::string object = formatted(
       "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "

@@ -68,7 +68,7 @@ std::optional<double> evaluate(Trainer &trainer, const DataSource &data, const S
 }
 
 /// Throws Error when something cannot be written.
-void save(const Trainer &trainer, const LossLog &log, const TrainOptions &options) {
+void save(Trainer &trainer, const LossLog &log, const TrainOptions &options) {
   if (!options.save.empty())
     trainer.save(options.save);
   if (!options.plot.empty()) {
@@ -79,7 +79,7 @@ void save(const Trainer &trainer, const LossLog &log, const TrainOptions &option
 }
 
 /// The same where training goes on whatever happens.
-void trySave(const Trainer &trainer, const LossLog &log, const TrainOptions &options,
+void trySave(Trainer &trainer, const LossLog &log, const TrainOptions &options,
              TrainProgress &progress) {
   try {
     save(trainer, log, options);

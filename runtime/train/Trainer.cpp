@@ -22,6 +22,8 @@ constexpr const char *kCount = "count_labels", *kAccumulate = "accumulate_gradie
                      *kApply = "apply_gradients";
 constexpr const char *kLossScale = "loss_scale", *kGoodSteps = "good_steps",
                      *kSkippedSteps = "skipped_steps";
+constexpr const char *kApplyUpdate = "apply_update", *kUpdateScale = "update_scale",
+                     *kMaxGradNorm = "max_grad_norm";
 constexpr std::string_view kGradient = ".grad"; // behind a parameter's name
 constexpr const char *kWeights = "model.safetensors", *kTraining = "training.safetensors";
 
@@ -72,7 +74,7 @@ Numbers numbersOf(const Hyperparameters &values) {
       {"learning_rate", values.learningRate},
       {"weight_decay", values.weightDecay},
       {"vector_weight_decay", values.vectorWeightDecay.value_or(values.weightDecay)},
-      {"max_grad_norm", values.maxGradNorm},
+      {kMaxGradNorm, values.maxGradNorm},
   });
   return all;
 }
@@ -198,12 +200,13 @@ void Trainer::resume(const std::string &folder) {
                                          state.tensor(i).shape()));
   std::memcpy(&count, steps->data, sizeof(count));
   lossScale = saved;
+  pending.reset();
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i])
       std::memcpy(state.tensor(i).data<char>(), found[i]->data, found[i]->bytes);
 }
 
-/// The sum of a step's parts, which nobody needs behind the step.
+/// The sum of a step's parts, or what an update reads, which nobody needs behind the step.
 bool Trainer::isGradient(size_t index) const {
   return std::string_view(program.module().description().states[index].name).ends_with(kGradient);
 }
@@ -218,8 +221,12 @@ void Trainer::divide(int64_t parts, const Processes &others) {
 
 void Trainer::addNumbers(const EntryInfo &to, TensorMap &inputs,
                          const Hyperparameters &hyperparameters, int64_t part) const {
+  bool isPending = to.findInput(kUpdateScale) && pending;
+  if (to.findInput(kUpdateScale))
+    inputs[kUpdateScale] = scalar(DataType::F32, pending ? pending->scale : NAN);
   if (to.findInput(kStep))
-    inputs[kStep] = scalar<int64_t>(DataType::I64, count + 1 - lossScale.skippedSteps);
+    inputs[kStep] = scalar<int64_t>(DataType::I64, isPending ? pending->step
+                                                             : count + 1 - lossScale.skippedSteps);
   if (to.findInput(kLossScale))
     inputs[kLossScale] = scalar(DataType::F32, lossScale.scale);
   if (to.findInput(kDropoutSeed)) {
@@ -228,7 +235,9 @@ void Trainer::addNumbers(const EntryInfo &to, TensorMap &inputs,
       seed = seedOfStep(static_cast<uint64_t>(seed), part);
     inputs[kDropoutSeed] = scalar(DataType::I64, seed);
   }
-  for (const auto &[name, value] : numbersOf(hyperparameters))
+  Numbers numbers = numbersOf(isPending ? pending->hyperparameters : hyperparameters);
+  numbers[kMaxGradNorm] = hyperparameters.maxGradNorm; // of this step's gradients
+  for (const auto &[name, value] : numbers)
     if (to.findInput(name))
       inputs[name] = scalar(DataType::F64, value);
 }
@@ -248,6 +257,11 @@ StepResult Trainer::step(TensorMap inputs, const Hyperparameters &hyperparameter
     TensorMap outputs = program.run(std::move(call));
     result.loss = number(outputs, "loss");
     result.gradNorm = number(outputs, "grad_norm");
+    if (entry.findInput(kUpdateScale)) {
+      // NaN is no update; of a norm that is not finite the weights are to tell.
+      float scale = number(outputs, kUpdateScale);
+      pending = {count + 1, std::isnan(scale) ? INFINITY : scale, hyperparameters};
+    }
   }
   ++count;
   if (isScaled()) {
@@ -308,8 +322,18 @@ void Trainer::stepInParts(TensorMap inputs, const Hyperparameters &hyperparamete
   result.gradNorm = number(program.run(kApply, std::move(numbers), &state), "grad_norm");
 }
 
+void Trainer::finish() {
+  if (!pending)
+    return;
+  TensorMap numbers;
+  addNumbers(program.module().entry(kApplyUpdate), numbers, pending->hyperparameters);
+  program.run(kApplyUpdate, std::move(numbers), &state);
+  pending.reset();
+}
+
 float Trainer::evaluate(TensorMap inputs) {
   evaluationEntry(program.module());
+  finish();
   return *program.run(kEvaluate, std::move(inputs), &state).at("loss").data<float>();
 }
 
@@ -318,6 +342,7 @@ std::vector<const InputInfo *> Trainer::inputs() const {
   std::vector<const InputInfo *> result;
   for (const InputInfo &input : entry.inputs)
     if (input.name != kStep && input.name != kDropoutSeed && input.name != kLossScale &&
+        input.name != kUpdateScale &&
         !others.count(input.name))
       result.push_back(&input);
   return result;
@@ -395,8 +420,9 @@ void Trainer::makeFolder(const std::string &folder) {
   AtomicFile probe(folder + "/" + kTraining); // of which nothing remains
 }
 
-void Trainer::save(const std::string &folder) const {
+void Trainer::save(const std::string &folder) {
   makeFolder(folder);
+  finish();
   Tensor steps = scalar<int64_t>(DataType::I64, count);
   const Description &description = program.module().description();
   Tensor scale = scalar(DataType::F32, lossScale.scale),

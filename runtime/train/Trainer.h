@@ -63,6 +63,7 @@ public:
   std::string notice() const { return gradientSum ? gradientSum->notice() : ""; }
 
   /// The next step on `inputs`, named as the model's, ready to be executed; see Program::prepare.
+  /// Where the update of a step waits for the next one, it begins with that of the last `step`.
   /// Throws Error that names the input.
   Call prepare(TensorMap inputs, const Hyperparameters &hyperparameters);
 
@@ -79,12 +80,16 @@ public:
   /// Makes `folder`, so that a place that cannot be written is known before the work. Throws Error.
   static void makeFolder(const std::string &folder);
 
+  /// Ends the last step where its update waits for the next one. The weights are then those behind
+  /// it, as `evaluate` and `save` need them.
+  void finish();
+
   /// Writes `folder`/model.safetensors, with exactly the tensors that the program's weights have
   /// and those that were initialised, what belongs to them (config and tokenizer), and
   /// training.safetensors, from which `resume` goes on: each whole or not at all. Of low-rank
   /// adapters alone it writes what PEFT does, in place of the model.
   /// Throws Error when it cannot be written.
-  void save(const std::string &folder) const;
+  void save(const std::string &folder);
 
   /// The inputs that a step takes from data.
   std::vector<const InputInfo *> inputs() const;
@@ -106,6 +111,13 @@ public:
   static constexpr const char *kEntry = "train_step";
 
 private:
+  /// The update of a step, which the next one begins with.
+  struct Update {
+    int64_t step;
+    float scale; // of gradients, by which they are clipped
+    Hyperparameters hyperparameters;
+  };
+
   void addNumbers(const EntryInfo &to, TensorMap &inputs, const Hyperparameters &hyperparameters,
                   int64_t part = 0) const;
   void stepInParts(TensorMap inputs, const Hyperparameters &hyperparameters, StepResult &result);
@@ -120,6 +132,7 @@ private:
   State state;
   int64_t count = 0; // of steps, those that were skipped included
   LossScale lossScale;
+  std::optional<Update> pending;
   int64_t partsOfProcess = 1;
   const Processes *processes = nullptr; // null: a step is one call
   std::unique_ptr<GradientSum> gradientSum;

@@ -78,7 +78,8 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
 def Cpu_LinearPart : I32EnumAttr<"LinearPart", "a part of a linear layer", [
     I32EnumAttrCase<"Contraction", 0, "contraction">, I32EnumAttrCase<"Partial", 1, "partial">,
     I32EnumAttrCase<"Epilogue", 2, "epilogue">, I32EnumAttrCase<"Loop", 3, "loop">,
-    I32EnumAttrCase<"Blocks", 4, "blocks">, I32EnumAttrCase<"Rows", 5, "rows">]> {
+    I32EnumAttrCase<"Blocks", 4, "blocks">, I32EnumAttrCase<"Rows", 5, "rows">,
+    I32EnumAttrCase<"Beside", 6, "beside">]> {
   let cppNamespace = "::mlir::transformer::cpu";
   let genSpecializedAttr = 0;
 }
@@ -93,6 +94,7 @@ def Cpu_LinearAttr : Cpu_Attr<"Linear", "linear"> {
     | `linalg.generic` | `contraction` | sums products on panels, in `format` |
     | | `partial` | the same over a block of k, adding to sums in memory |
     | | `epilogue` | what is done to the sums |
+    | | `beside` | an optimizer's update of rows, which the tiles of its task make beside their products |
     | `scf.for` | `loop` | over `steps` of k of a register tile |
     | | `blocks` | the loop over blocks of k around such loops |
     | | `rows` | an epilogue that becomes a function of its own, row by row |

@@ -80,7 +80,7 @@ LogicalResult CpuDialect::verifyOperationAttribute(Operation *op, NamedAttribute
   bool isLoop = part == LinearPart::Loop || isPlainLoop;
   if (isLoop ? !isa<scf::ForOp>(op) : !isa<linalg::GenericOp>(op))
     return fail(isLoop ? "a scf.for" : "a linalg.generic");
-  if (part == LinearPart::Epilogue || isPlainLoop)
+  if (part == LinearPart::Epilogue || part == LinearPart::Beside || isPlainLoop)
     return success();
   if (!linear.getFormat() || !linearFormatNamed(linear.getFormat()))
     return fail("a format that there is");

@@ -73,6 +73,8 @@ static bool isOfCalls(Value weight) {
     return llvm::any_of(merged.getInputs(), [](Value input) { return isOfCalls(input); });
   if (auto part = weight.getDefiningOp<tensor::ExtractSliceOp>())
     return isOfCalls(part.getSource());
+  if (weight.getDefiningOp<func::CallOp>()) // an update
+    return true;
   auto argument = dyn_cast<BlockArgument>(weight);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
   if (!function)
