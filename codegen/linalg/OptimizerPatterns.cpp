@@ -69,15 +69,13 @@ struct ConvertClipGradNorm : OpConversionPattern<ClipGradNormOp> {
   }
 };
 
-using BodyBuilder = void (*)(OpBuilder &, Location, ValueRange);
-
 /// Rows of a tensor; their sizes are those of `value` but for the first one.
 struct RowsOf {
-  RowsOf(ImplicitLocOpBuilder &b, Value value, ValueRange rows) : offsets(1, rows[0]) {
+  RowsOf(ImplicitLocOpBuilder &b, Value value, Value first, Value count) : offsets(1, first) {
     sizes = tensor::getMixedSizes(b, b.getLoc(), value);
     offsets.resize(sizes.size(), b.getIndexAttr(0));
     strides.resize(sizes.size(), b.getIndexAttr(1));
-    sizes[0] = arith::SubIOp::create(b, rows[1], rows[0]).getResult();
+    sizes[0] = count;
   }
   Value of(ImplicitLocOpBuilder &b, Value value) {
     return tensor::ExtractSliceOp::create(b, value, offsets, sizes, strides);
@@ -86,15 +84,27 @@ struct RowsOf {
   SmallVector<OpFoldResult> offsets, sizes, strides;
 };
 
-/// One op over all elements of a gradient, or some of its rows, whose body has numbers behind the
-/// gradient's element.
-void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRange states,
-                     ValueRange rows, BodyBuilder body, ConversionPatternRewriter &rewriter) {
+/// What a step makes of states, from a gradient's element and numbers.
+using BodyBuilder = SmallVector<Value> (*)(ImplicitLocOpBuilder &, Value gradient,
+                                           ValueRange numbers, ValueRange states);
+
+/// One op over all elements of a gradient, or some of its rows. A step that is skipped, as its
+/// scale is NaN, updates no rows, or gives back what the states were.
+void replaceByUpdate(Operation *op, Value gradient, Value scale, ValueRange numbers,
+                     ValueRange states, ValueRange rows, bool isSkippable, BodyBuilder build,
+                     ConversionPatternRewriter &rewriter) {
   ImplicitLocOpBuilder b(op->getLoc(), rewriter);
   SmallVector<Value> outs(states);
   std::optional<RowsOf> part;
+  Value isSkipped =
+      isSkippable ? arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, scale, scale) : Value();
   if (!rows.empty()) {
-    part.emplace(b, gradient, rows);
+    Value count = arith::SubIOp::create(b, rows[1], rows[0]);
+    if (isSkipped)
+      count =
+          arith::SelectOp::create(b, isSkipped, arith::ConstantIndexOp::create(b, 0), count);
+    isSkipped = {};
+    part.emplace(b, gradient, rows[0], count);
     gradient = part->of(b, gradient);
     for (Value &out : outs)
       out = part->of(b, out);
@@ -108,8 +118,18 @@ void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRan
   maps.front() = all;
   std::fill(maps.end() - outs.size(), maps.end(), all);
   SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
-  auto update =
-      linalg::GenericOp::create(b, ValueRange(outs).getTypes(), inputs, outs, maps, loops, body);
+  auto update = linalg::GenericOp::create(
+      b, ValueRange(outs).getTypes(), inputs, outs, maps, loops,
+      [&](OpBuilder &builder, Location loc, ValueRange v) {
+        ImplicitLocOpBuilder body(loc, builder);
+        ValueRange before = v.take_back(outs.size());
+        SmallVector<Value> after =
+            build(body, v[0], v.drop_front().drop_back(outs.size()), before);
+        if (isSkipped)
+          for (auto [number, old] : llvm::zip_equal(after, before))
+            number = arith::SelectOp::create(body, isSkipped, old, number);
+        linalg::YieldOp::create(body, after);
+      });
   SmallVector<Value> results(update.getResults());
   if (part)
     for (auto [result, state] : llvm::zip_equal(results, states))
@@ -118,56 +138,47 @@ void replaceByUpdate(Operation *op, Value gradient, ValueRange numbers, ValueRan
   rewriter.replaceOp(op, results);
 }
 
-/// Yields what a step makes of numbers, or these where it is skipped: its scale is NaN.
-void yieldUpdate(ImplicitLocOpBuilder &b, bool isSkippable, Value scale, ValueRange before,
-                 ArrayRef<Value> after) {
-  SmallVector<Value> numbers(after);
-  if (isSkippable) {
-    Value skipped = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, scale, scale);
-    for (auto [number, old] : llvm::zip_equal(numbers, before))
-      number = arith::SelectOp::create(b, skipped, old, number);
-  }
-  linalg::YieldOp::create(b, numbers);
-}
-
-/// Coefficients once, then one op over all elements.
+/// Coefficients once, then one op over all elements, of as few products as there can be: beside a
+/// linear layer's these are what it costs.
 struct ConvertAdamWUpdate : OpConversionPattern<AdamWUpdateOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(AdamWUpdateOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalars b(op.getLoc(), rewriter);
+    auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
+    auto root = [&](Value x) -> Value { return math::SqrtOp::create(b, x); };
+    auto negative = [&](Value x) -> Value { return arith::NegFOp::create(b, x); };
     Value beta1 = b.extract(adaptor.getBeta1()), beta2 = b.extract(adaptor.getBeta2());
     Value rate = b.extract(adaptor.getLearningRate()), step = b.extract(adaptor.getStep());
+    Value scale = b.extract(adaptor.getScale()), wide = b.widen(scale);
     Value times = arith::SIToFPOp::create(b, b.getF64Type(), step);
     Value correction1 = b.oneMinus(math::PowFOp::create(b, beta1, times));
-    Value correction2 = b.oneMinus(math::PowFOp::create(b, beta2, times));
-    Value decay = arith::MulFOp::create(b, rate, b.extract(adaptor.getWeightDecay()));
-    Value size = arith::DivFOp::create(b, rate, correction1);
-    Value one = b.constant(1, b.getF64Type());
-    Value inverse = arith::DivFOp::create(b, one, math::SqrtOp::create(b, correction2));
-    SmallVector<Value> numbers = {b.extract(adaptor.getScale())};
-    for (Value coefficient : {beta1, b.oneMinus(beta1), beta2, b.oneMinus(beta2), b.oneMinus(decay),
-                              size, inverse, b.extract(adaptor.getEpsilon())})
+    Value correction2 = root(b.oneMinus(math::PowFOp::create(b, beta2, times)));
+    Value size = mul(arith::DivFOp::create(b, rate, correction1), correction2);
+    SmallVector<Value> numbers;
+    for (Value coefficient :
+         {beta1, mul(wide, b.oneMinus(beta1)), beta2, mul(wide, root(b.oneMinus(beta2))),
+          negative(mul(rate, b.extract(adaptor.getWeightDecay()))), negative(size),
+          mul(b.extract(adaptor.getEpsilon()), correction2)})
       numbers.push_back(b.narrow(coefficient));
-    replaceByUpdate(op, adaptor.getGradient(), numbers,
+    replaceByUpdate(op, adaptor.getGradient(), scale, numbers,
                     {adaptor.getParameter(), adaptor.getMean(), adaptor.getVariance()},
-                    adaptor.getRows(), op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
+                    adaptor.getRows(), op.getSkippable(), buildUpdate, rewriter);
     return success();
   }
 
 private:
-  template <bool isSkippable>
-  static void buildUpdate(OpBuilder &builder, Location loc, ValueRange v) {
-    ImplicitLocOpBuilder b(loc, builder);
+  static SmallVector<Value> buildUpdate(ImplicitLocOpBuilder &b, Value gradient, ValueRange v,
+                                        ValueRange states) {
     auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
-    auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
-    Value g = mul(v[0], v[1]), parameter = v[10], mean = v[11], variance = v[12];
-    mean = add(mul(v[2], mean), mul(v[3], g));
-    variance = add(mul(v[4], variance), mul(v[5], mul(g, g)));
-    Value root = mul(math::SqrtOp::create(b, variance), v[8]);
-    Value change = arith::DivFOp::create(b, mul(v[7], mean), add(root, v[9]));
-    parameter = arith::SubFOp::create(b, mul(v[6], parameter), change);
-    yieldUpdate(b, isSkippable, v[1], v.take_back(3), {parameter, mean, variance});
+    auto fma = [&](Value x, Value y, Value z) -> Value { return math::FmaOp::create(b, x, y, z); };
+    Value parameter = states[0], g = mul(v[3], gradient);
+    Value mean = fma(v[0], states[1], mul(v[1], gradient));
+    Value variance = fma(g, g, mul(v[2], states[2]));
+    Value root = math::SqrtOp::create(b, variance);
+    Value change = arith::DivFOp::create(b, mean, arith::AddFOp::create(b, root, v[6]));
+    parameter = fma(v[5], change, fma(v[4], parameter, parameter));
+    return {parameter, mean, variance};
   }
 };
 
@@ -176,27 +187,27 @@ struct ConvertSgdUpdate : OpConversionPattern<SgdUpdateOp> {
   LogicalResult matchAndRewrite(SgdUpdateOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Scalars b(op.getLoc(), rewriter);
-    SmallVector<Value> numbers = {b.extract(adaptor.getScale())};
+    Value scale = b.extract(adaptor.getScale());
+    SmallVector<Value> numbers = {scale};
     for (Value number :
          {adaptor.getWeightDecay(), adaptor.getMomentum(), adaptor.getLearningRate()})
       numbers.push_back(b.narrow(b.extract(number)));
-    replaceByUpdate(op, adaptor.getGradient(), numbers,
+    replaceByUpdate(op, adaptor.getGradient(), scale, numbers,
                     {adaptor.getParameter(), adaptor.getMomentumBuffer()}, adaptor.getRows(),
-                    op.getSkippable() ? buildUpdate<true> : buildUpdate<false>, rewriter);
+                    op.getSkippable(), buildUpdate, rewriter);
     return success();
   }
 
 private:
-  template <bool isSkippable>
-  static void buildUpdate(OpBuilder &builder, Location loc, ValueRange v) {
-    ImplicitLocOpBuilder b(loc, builder);
+  static SmallVector<Value> buildUpdate(ImplicitLocOpBuilder &b, Value gradient, ValueRange v,
+                                        ValueRange states) {
     auto mul = [&](Value x, Value y) -> Value { return arith::MulFOp::create(b, x, y); };
     auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, x, y); };
-    Value parameter = v[5], buffer = v[6];
-    Value g = add(mul(v[0], v[1]), mul(v[2], parameter));
-    buffer = add(mul(v[3], buffer), g);
-    parameter = arith::SubFOp::create(b, parameter, mul(v[4], buffer));
-    yieldUpdate(b, isSkippable, v[1], v.take_back(2), {parameter, buffer});
+    Value parameter = states[0], buffer = states[1];
+    Value g = add(mul(v[0], gradient), mul(v[1], parameter));
+    buffer = add(mul(v[2], buffer), g);
+    parameter = arith::SubFOp::create(b, parameter, mul(v[3], buffer));
+    return {parameter, buffer};
   }
 };
 
