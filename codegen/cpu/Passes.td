@@ -253,7 +253,7 @@ def MoveUpdates : Pass<"transformer-cpu-move-updates", "::mlir::func::FuncOp"> {
     An elementwise op that updates rows of several of the function's arguments, and that a
     product's tasks follow which have nothing to do with these, goes into the tasks: some
     rows each, as `#transformer_cpu.linear<beside>`. Its rows are whole vectors. Where the
-    target has matrix registers it stays.
+    target has no registers for it, or products are those of matrix registers, it stays.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }

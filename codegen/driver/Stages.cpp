@@ -26,9 +26,8 @@
 using namespace mlir;
 using namespace mlir::transformer;
 
-/// Whether the CPU multiplies bfloat16 in matrix registers. A name that is not known is an error of
-/// the stage that sets the target.
-static bool multipliesMatrices(StringRef arch) {
+/// What is true of the CPU. A name that is not known is an error of the stage that sets the target.
+static bool isTrueOfCpu(StringRef arch, function_ref<bool(cpu::TargetAttr)> predicate) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<cpu::CpuDialect>();
   llvm::Expected<cpu::TargetAttr> target = cpuTarget(&context, arch.empty() ? "native" : arch);
@@ -36,13 +35,14 @@ static bool multipliesMatrices(StringRef arch) {
     llvm::consumeError(target.takeError());
     return false;
   }
-  return target->matrixRows() > 0;
+  return predicate(*target);
 }
 
 LinearDtypes mlir::transformer::cpuDtypes(const StageOptions &options) {
   LinearDtypes dtypes = options.dtypes;
   dtypes.encoders =
-      dtypes.activations == "bf16" && !options.purpose.trains() && multipliesMatrices(options.arch);
+      dtypes.activations == "bf16" && !options.purpose.trains() &&
+      isTrueOfCpu(options.arch, [](cpu::TargetAttr target) { return target.matrixRows() > 0; });
   return dtypes;
 }
 
@@ -50,7 +50,9 @@ namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
   Purpose purpose = options.purpose;
-  purpose.deferUpdate = true;
+  purpose.deferUpdate =
+      purpose.trains() &&
+      isTrueOfCpu(options.arch, [](cpu::TargetAttr target) { return target.hidesUpdates(); });
   buildFusionPipeline(manager, cpuDtypes(options), purpose);
 }
 

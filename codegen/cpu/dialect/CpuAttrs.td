@@ -58,6 +58,10 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     /// 0: there is none.
     int64_t matrixRows() const { return has("amx-tile") && has("amx-bf16") ? 16 : 0; }
 
+    /// Whether beside a tile's sums there are registers for an optimizer's update, whose memory its
+    /// products then hide. Those of matrix registers are over too soon.
+    bool hidesUpdates() const { return getVectorRegisters() >= 32 && !matrixRows(); }
+
     /// Vectors in a row of the register tile.
     int64_t tileVectors() const { return 2; }
     /// Columns of a panel.

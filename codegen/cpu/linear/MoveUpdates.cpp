@@ -68,10 +68,25 @@ bool touches(Operation *op, ArrayRef<Value> roots) {
       .wasInterrupted();
 }
 
-/// Whether tasks multiply registers' tiles, beside which there is room.
+/// How many tasks a loop of constant bounds has; 0: nobody knows.
+int64_t countTasks(scf::ForallOp tasks) {
+  int64_t count = 1;
+  for (auto [lower, upper, step] :
+       llvm::zip_equal(tasks.getMixedLowerBound(), tasks.getMixedUpperBound(),
+                       tasks.getMixedStep())) {
+    auto from = getConstantIntValue(lower), to = getConstantIntValue(upper),
+         apart = getConstantIntValue(step);
+    if (!from || !to || !apart || *to <= *from)
+      return 0;
+    count *= llvm::divideCeil(*to - *from, *apart);
+  }
+  return count;
+}
+
+/// Whether tasks, however few tokens there are, multiply registers' tiles.
 bool isProduct(Operation *op) {
   auto tasks = dyn_cast<scf::ForallOp>(op);
-  return tasks && tasks
+  return tasks && countTasks(tasks) > 0 && tasks
                       .walk([](scf::ForOp loop) {
                         return isPart(loop, LinearPart::Loop) ? WalkResult::interrupt()
                                                               : WalkResult::advance();
@@ -90,49 +105,42 @@ scf::ForallOp productBehind(linalg::GenericOp op, ArrayRef<Value> roots) {
   return {};
 }
 
-/// How many tasks there are, in front of them, and the number of the one at hand, in it.
-std::pair<Value, Value> countTasks(ImplicitLocOpBuilder &b, scf::ForallOp tasks) {
-  Value count = arith::ConstantIndexOp::create(b, 1), number = arith::ConstantIndexOp::create(b, 0);
+/// The number of the task at hand, in front of its body.
+Value numberOfTask(ImplicitLocOpBuilder &b, scf::ForallOp tasks) {
+  auto constant = [&](OpFoldResult bound) -> Value {
+    return arith::ConstantIndexOp::create(b, *getConstantIntValue(bound));
+  };
+  Value number = arith::ConstantIndexOp::create(b, 0);
   for (auto [variable, lower, upper, step] :
        llvm::zip_equal(tasks.getInductionVars(), tasks.getMixedLowerBound(),
                        tasks.getMixedUpperBound(), tasks.getMixedStep())) {
-    auto valueOf = [&](OpFoldResult bound) {
-      return getValueOrCreateConstantIndexOp(b, b.getLoc(), bound);
-    };
-    b.setInsertionPoint(tasks);
-    Value first = valueOf(lower), apart = valueOf(step);
-    Value size = arith::SubIOp::create(b, valueOf(upper), first);
-    size = arith::CeilDivUIOp::create(b, size, apart);
-    count = arith::MulIOp::create(b, count, size);
-    b.setInsertionPointToStart(tasks.getBody());
-    if (Operation *before = number.getDefiningOp(); before->getBlock() == tasks.getBody())
-      b.setInsertionPointAfter(before);
-    Value own = arith::SubIOp::create(b, variable, first);
-    own = arith::DivUIOp::create(b, own, apart);
+    Value size = arith::SubIOp::create(b, constant(upper), constant(lower));
+    size = arith::CeilDivUIOp::create(b, size, constant(step));
+    Value own = arith::SubIOp::create(b, variable, constant(lower));
+    own = arith::DivUIOp::create(b, own, constant(step));
     number = arith::AddIOp::create(b, arith::MulIOp::create(b, number, size), own);
   }
-  return {count, number};
+  return number;
 }
 
 void move(linalg::GenericOp op, scf::ForallOp tasks) {
   ImplicitLocOpBuilder b(op.getLoc(), tasks);
-  auto [count, number] = countTasks(b, tasks);
-  b.setInsertionPoint(tasks);
   Value rows = memref::DimOp::create(b, op.getDpsInitOperand(0)->get(), 0);
+  Value count = arith::ConstantIndexOp::create(b, countTasks(tasks));
   Value share = arith::CeilDivUIOp::create(b, rows, count);
-  b.setInsertionPointAfterValue(number);
-  Value first = arith::MinUIOp::create(b, arith::MulIOp::create(b, number, share), rows);
+  b.setInsertionPointToStart(tasks.getBody());
+  Value first = arith::MulIOp::create(b, numberOfTask(b, tasks), share);
+  first = arith::MinUIOp::create(b, first, rows);
   Value own = arith::MinUIOp::create(b, arith::SubIOp::create(b, rows, first), share);
-  int64_t width = op.getStaticLoopRanges().back();
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
+               width = b.getIndexAttr(op.getStaticLoopRanges().back());
   IRMapping map;
   for (Value operand : op->getOperands())
     if (isa<MemRefType>(operand.getType())) {
-      OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-      map.map(operand,
-              memref::SubViewOp::create(b, operand, SmallVector<OpFoldResult>{first, zero},
-                                        SmallVector<OpFoldResult>{own, b.getIndexAttr(width)},
-                                        SmallVector<OpFoldResult>{one, one})
-                  .getResult());
+      Value part = memref::SubViewOp::create(b, operand, ArrayRef<OpFoldResult>{first, zero},
+                                             ArrayRef<OpFoldResult>{own, width},
+                                             ArrayRef<OpFoldResult>{one, one});
+      map.map(operand, part);
     }
   markPart(b.clone(*op, map), LinearPart::Beside);
   op.erase();
@@ -144,7 +152,7 @@ struct MoveUpdatesPass : mlir::transformer::impl::MoveUpdatesBase<MoveUpdatesPas
     cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
     if (!target)
       return signalPassFailure();
-    if (target.matrixRows()) // registers' products leave no time to hide anything in
+    if (!target.hidesUpdates())
       return;
     for (auto op : llvm::make_early_inc_range(getOperation().front().getOps<linalg::GenericOp>()))
       if (SmallVector<Value> roots = updatedBuffers(op, target); !roots.empty())
