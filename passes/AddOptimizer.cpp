@@ -333,7 +333,8 @@ private:
     func::FuncOp callee = functionForShape(symbols, optimizer.name, type,
                                            ValueRange(operands).getTypes(), results, build);
     auto updated = call(callee, operands);
-    trained.parameter.replaceAllUsesExcept(updated.getResult(0), updated);
+    if (isDeferred)
+      trained.parameter.replaceAllUsesExcept(updated.getResult(0), updated);
     addResult(updated.getResult(0), named(b, attr::state, trained.name));
     for (auto [i, moment] : llvm::enumerate(trained.kept))
       addResult(updated.getResult(1 + i), stateOf(trained, moment));
@@ -401,9 +402,10 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
       return signalPassFailure();
     }
     bool isDeferred = defer && chosen->isSkippable && !isScaled && !apply;
-    StepBuilder step(gradients, *chosen, isScaled, isDeferred);
     if (isDeferred && failed(StepBuilder(addEnd(gradients), *chosen, isScaled, true).finish()))
       return signalPassFailure();
+    StepBuilder step(gradients, *chosen, isScaled,
+                     isDeferred); // which sees the functions there are
     if (failed(step.run("train_step")) ||
         (apply && failed(StepBuilder(apply, *chosen, isScaled).run(kApplyGradients))))
       return signalPassFailure();

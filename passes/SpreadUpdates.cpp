@@ -7,8 +7,8 @@
 // apart.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/TransformerDialect.h"
 #include "dialect/OptimizerOps.h"
+#include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -265,15 +265,14 @@ private:
       auto constant = [&](int64_t value) -> Value {
         return arith::ConstantIndexOp::create(b, value);
       };
-      Value rows = arith::SelectOp::create(b, isLast, constant(0),
-                                           constant(update.type().getDimSize(0)));
+      Value rows =
+          arith::SelectOp::create(b, isLast, constant(0), constant(update.type().getDimSize(0)));
       llvm::append_range(results, emitUpdate(b, update.op, operands, scalars, {constant(0), rows}));
       if (!table)
         continue;
       auto tableRowAt = [&](int64_t size) -> Value {
         Value share = arith::MulIOp::create(b, tableRows, constant(size));
-        return arith::AddIOp::create(b, tableRow,
-                                     arith::DivUIOp::create(b, share, constant(all)));
+        return arith::AddIOp::create(b, tableRow, arith::DivUIOp::create(b, share, constant(all)));
       };
       Value from = tableRowAt(done), to = tableRowAt(done += update.size());
       ValueRange updated = emitUpdate(b, table.op, tableOperands, scalars, {from, to});
@@ -321,9 +320,8 @@ private:
         Update &next = updates[isLast ? 0 : i + 1];
         for (auto [old, result] :
              llvm::zip_equal(next.call->getResults(), results.take_front(next.states)))
-          old.replaceUsesWithIf(result, [&](OpOperand &use) {
-            return made->isBeforeInBlock(use.getOwner());
-          });
+          old.replaceUsesWithIf(
+              result, [&](OpOperand &use) { return made->isBeforeInBlock(use.getOwner()); });
         results = results.drop_front(next.states);
         if (!isLast)
           next.call->erase();

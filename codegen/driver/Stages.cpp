@@ -50,9 +50,9 @@ namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
   Purpose purpose = options.purpose;
-  purpose.deferUpdate =
-      purpose.trains() &&
-      isTrueOfCpu(options.arch, [](cpu::TargetAttr target) { return target.hidesUpdates(); });
+  purpose.deferUpdate = purpose.trains() && isTrueOfCpu(options.arch, [](cpu::TargetAttr target) {
+                          return target.hidesUpdates();
+                        });
   buildFusionPipeline(manager, cpuDtypes(options), purpose);
 }
 

@@ -101,8 +101,7 @@ void replaceByUpdate(Operation *op, Value gradient, Value scale, ValueRange numb
   if (!rows.empty()) {
     Value count = arith::SubIOp::create(b, rows[1], rows[0]);
     if (isSkipped)
-      count =
-          arith::SelectOp::create(b, isSkipped, arith::ConstantIndexOp::create(b, 0), count);
+      count = arith::SelectOp::create(b, isSkipped, arith::ConstantIndexOp::create(b, 0), count);
     isSkipped = {};
     part.emplace(b, gradient, rows[0], count);
     gradient = part->of(b, gradient);
@@ -123,8 +122,7 @@ void replaceByUpdate(Operation *op, Value gradient, Value scale, ValueRange numb
       [&](OpBuilder &builder, Location loc, ValueRange v) {
         ImplicitLocOpBuilder body(loc, builder);
         ValueRange before = v.take_back(outs.size());
-        SmallVector<Value> after =
-            build(body, v[0], v.drop_front().drop_back(outs.size()), before);
+        SmallVector<Value> after = build(body, v[0], v.drop_front().drop_back(outs.size()), before);
         if (isSkipped)
           for (auto [number, old] : llvm::zip_equal(after, before))
             number = arith::SelectOp::create(body, isSkipped, old, number);

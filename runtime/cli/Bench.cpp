@@ -114,8 +114,7 @@ void runBench(const Session &session, const BenchOptions &options) {
   } else {
     state = openState(*session.module, entry, options.state);
   }
-  Call call = trains ? trainer->prepare(inputs(), {})
-                     : program.prepare(name, inputs(), &state);
+  Call call = trains ? trainer->prepare(inputs(), {}) : program.prepare(name, inputs(), &state);
   BenchResult result = bench(program, call, options.repeat);
   std::string object = formatted(
       "{{\"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"max_ms\": {:.4f}, \"tokens\": {}, "

@@ -225,8 +225,8 @@ void Trainer::addNumbers(const EntryInfo &to, TensorMap &inputs,
   if (to.findInput(kUpdateScale))
     inputs[kUpdateScale] = scalar(DataType::F32, pending ? pending->scale : NAN);
   if (to.findInput(kStep))
-    inputs[kStep] = scalar<int64_t>(DataType::I64, isPending ? pending->step
-                                                             : count + 1 - lossScale.skippedSteps);
+    inputs[kStep] = scalar<int64_t>(DataType::I64,
+                                    isPending ? pending->step : count + 1 - lossScale.skippedSteps);
   if (to.findInput(kLossScale))
     inputs[kLossScale] = scalar(DataType::F32, lossScale.scale);
   if (to.findInput(kDropoutSeed)) {
@@ -342,8 +342,7 @@ std::vector<const InputInfo *> Trainer::inputs() const {
   std::vector<const InputInfo *> result;
   for (const InputInfo &input : entry.inputs)
     if (input.name != kStep && input.name != kDropoutSeed && input.name != kLossScale &&
-        input.name != kUpdateScale &&
-        !others.count(input.name))
+        input.name != kUpdateScale && !others.count(input.name))
       result.push_back(&input);
   return result;
 }

@@ -52,11 +52,28 @@ func.func @places(%dy: tensor<?x60xf32>, %x: tensor<?x20xf32>, %table: tensor<7x
 // CHECK-SAME: %[[P:[^:]*]]: tensor<4x8xf32>, %[[M:[^:]*]]: tensor<4x8xf32>, %[[V:[^:]*]]: tensor<4x8xf32>, %[[G:[^:]*]]: tensor<4x8xf32>
 // CHECK: math.powf %{{.*}} : f64
 // CHECK: arith.truncf %{{.*}} : f64 to f32
-// CHECK: linalg.generic {{.*}} ins(%[[G]], {{.*}} : tensor<4x8xf32>, f32, f32, f32, f32, f32, f32, f32, f32, f32) outs(%[[P]], %[[M]], %[[V]] :
+// CHECK: linalg.generic {{.*}} ins(%[[G]], {{.*}} : tensor<4x8xf32>, f32, f32, f32, f32, f32, f32, f32) outs(%[[P]], %[[M]], %[[V]] :
 func.func @update(%p: tensor<4x8xf32>, %m: tensor<4x8xf32>, %v: tensor<4x8xf32>, %g: tensor<4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %r: tensor<f64>)
     -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   %0:3 = transformer.adamw_update %p, %m, %v, %g, %scale step %t rate %r betas(%r, %r) epsilon %r decay %r : tensor<4x8xf32>
   return %0#0, %0#1, %0#2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// Some rows are a slice that goes back to its place; of a step that is skipped there are none.
+// CHECK-LABEL: @update_rows(
+// CHECK-SAME: %[[P:[^:]*]]: tensor<4x8xf32>, %[[B:[^:]*]]: tensor<4x8xf32>, %[[G:[^:]*]]: tensor<4x8xf32>, {{.*}}, %[[FIRST:[^:]*]]: index, %[[END:[^:]*]]: index
+// CHECK: %[[NAN:.*]] = arith.cmpf uno
+// CHECK: %[[ROWS:.*]] = arith.subi %[[END]], %[[FIRST]]
+// CHECK: %[[COUNT:.*]] = arith.select %[[NAN]], %{{.*}}, %[[ROWS]]
+// CHECK: %[[OF:.*]] = tensor.extract_slice %[[G]][%[[FIRST]], 0] [%[[COUNT]], 8]
+// CHECK: %[[NEW:.*]]:2 = linalg.generic {{.*}} ins(%[[OF]],
+// CHECK-NOT: arith.select
+// CHECK: tensor.insert_slice %[[NEW]]#0 into %[[P]][%[[FIRST]], 0] [%[[COUNT]], 8]
+// CHECK: tensor.insert_slice %[[NEW]]#1 into %[[B]][%[[FIRST]], 0] [%[[COUNT]], 8]
+func.func @update_rows(%p: tensor<4x8xf32>, %b: tensor<4x8xf32>, %g: tensor<4x8xf32>, %scale: tensor<f32>, %r: tensor<f64>, %first: index, %end: index)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0:2 = transformer.sgd_update %p, %b, %g, %scale rate %r momentum %r decay %r rows(%first, %end) {skippable} : tensor<4x8xf32>
+  return %0#0, %0#1 : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
 // The squares of a product over tokens are its tasks' to sum: a number for each of its eight tiles.

@@ -42,3 +42,19 @@ func.func @f(%p: tensor<f32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f
       step %t rate %x beta2_decay %x eps(%x, %x) clip_threshold %x decay %x : tensor<f32>
   return
 }
+
+// -----
+
+func.func @f(%p: tensor<4x8xf32>, %scale: tensor<f32>, %t: tensor<i64>, %x: tensor<f64>, %i: index) {
+  // expected-error @below {{expected the first of its rows and the one behind the last, found 1 numbers}}
+  %0:3 = transformer.adamw_update %p, %p, %p, %p, %scale step %t rate %x betas(%x, %x) epsilon %x decay %x rows(%i) : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<4x8xf32>, %scale: tensor<f32>, %x: tensor<f64>, %i: index) {
+  // expected-error @below {{expected the first of its rows and the one behind the last, found 3 numbers}}
+  %0:2 = transformer.sgd_update %p, %p, %p, %scale rate %x momentum %x decay %x rows(%i, %i, %i) : tensor<4x8xf32>
+  return
+}

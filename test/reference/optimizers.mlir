@@ -16,6 +16,34 @@ func.func @sgd(%p: tensor<2xf32> {test.value = dense<[1.0, 2.0]> : tensor<2xf32>
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xf32>
 }
 
+// The middle one of three rows, as above; the others stay. With a scale of NaN all do.
+// CHECK-LABEL: @rows
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}1{{$}}
+// CHECK-NEXT: {{^}}-7{{$}}
+// CHECK-NEXT: {{^}}2{{$}}
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}0.5{{$}}
+// CHECK-NEXT: {{^}}4.5{{$}}
+// CHECK-NEXT: {{^}}-1{{$}}
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}1{{$}}
+// CHECK-NEXT: {{^}}2{{$}}
+// CHECK-NEXT: {{^}}2{{$}}
+func.func @rows(%p: tensor<3x1xf32> {test.value = dense<[[1.0], [2.0], [2.0]]> : tensor<3x1xf32>},
+                %b: tensor<3x1xf32> {test.value = dense<[[0.5], [-1.0], [-1.0]]> : tensor<3x1xf32>},
+                %g: tensor<3x1xf32> {test.value = dense<[[4.0], [8.0], [8.0]]> : tensor<3x1xf32>},
+                %half: tensor<f32> {test.value = dense<0.5> : tensor<f32>},
+                %nan: tensor<f32> {test.value = dense<0x7FC00000> : tensor<f32>},
+                %some: tensor<f64> {test.value = dense<0.5> : tensor<f64>},
+                %rate: tensor<f64> {test.value = dense<2.0> : tensor<f64>}) -> (tensor<3x1xf32>, tensor<3x1xf32>, tensor<3x1xf32>) {
+  %first = arith.constant 1 : index
+  %end = arith.constant 2 : index
+  %0:2 = transformer.sgd_update %p, %b, %g, %half rate %rate momentum %some decay %some rows(%first, %end) : tensor<3x1xf32>
+  %1:2 = transformer.sgd_update %p, %b, %g, %nan rate %rate momentum %some decay %some rows(%first, %end) {skippable} : tensor<3x1xf32>
+  return %0#0, %0#1, %1#0 : tensor<3x1xf32>, tensor<3x1xf32>, tensor<3x1xf32>
+}
+
 // g = 3, the first step's means of g and g^2 are these: 0.75 p - 0.5 g / (g + 1).
 // CHECK-LABEL: @adamw
 // CHECK-NEXT: [1]

@@ -9,8 +9,8 @@
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_MOVEUPDATES
@@ -71,9 +71,8 @@ bool touches(Operation *op, ArrayRef<Value> roots) {
 /// How many tasks a loop of constant bounds has; 0: nobody knows.
 int64_t countTasks(scf::ForallOp tasks) {
   int64_t count = 1;
-  for (auto [lower, upper, step] :
-       llvm::zip_equal(tasks.getMixedLowerBound(), tasks.getMixedUpperBound(),
-                       tasks.getMixedStep())) {
+  for (auto [lower, upper, step] : llvm::zip_equal(
+           tasks.getMixedLowerBound(), tasks.getMixedUpperBound(), tasks.getMixedStep())) {
     auto from = getConstantIntValue(lower), to = getConstantIntValue(upper),
          apart = getConstantIntValue(step);
     if (!from || !to || !apart || *to <= *from)
@@ -86,12 +85,13 @@ int64_t countTasks(scf::ForallOp tasks) {
 /// Whether tasks, however few tokens there are, multiply registers' tiles.
 bool isProduct(Operation *op) {
   auto tasks = dyn_cast<scf::ForallOp>(op);
-  return tasks && countTasks(tasks) > 0 && tasks
-                      .walk([](scf::ForOp loop) {
-                        return isPart(loop, LinearPart::Loop) ? WalkResult::interrupt()
-                                                              : WalkResult::advance();
-                      })
-                      .wasInterrupted();
+  return tasks && countTasks(tasks) > 0 &&
+         tasks
+             .walk([](scf::ForOp loop) {
+               return isPart(loop, LinearPart::Loop) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+             })
+             .wasInterrupted();
 }
 
 /// The product behind `op` whose tasks may make the update; null: there is none.
@@ -152,7 +152,7 @@ struct MoveUpdatesPass : mlir::transformer::impl::MoveUpdatesBase<MoveUpdatesPas
     cpu::TargetAttr target = cpu::TargetAttr::of(getOperation());
     if (!target)
       return signalPassFailure();
-    if (!target.hidesUpdates())
+    if (getOperation().isExternal() || !target.hidesUpdates())
       return;
     for (auto op : llvm::make_early_inc_range(getOperation().front().getOps<linalg::GenericOp>()))
       if (SmallVector<Value> roots = updatedBuffers(op, target); !roots.empty())
