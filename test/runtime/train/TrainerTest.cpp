@@ -92,4 +92,45 @@ TEST_F(TrainerTest, BothFilesAreSavedOrNone) {
   EXPECT_EQ(bytesOf(folder.path("saved/training.safetensors")), training);
 }
 
+class DeferringTrainerTest : public TrainerTest {
+protected:
+  Module deferring{deferringTrainer(), "trainer"};
+  Program deferred{deferring, weights()};
+  Hyperparameters other{.learningRate = 0.125, .maxGradNorm = 2};
+};
+
+TEST_F(DeferringTrainerTest, AStepBeginsWithTheUpdateOfTheOneBefore) {
+  Trainer trainer(deferred);
+  EXPECT_EQ(trainer.step(threeLabels(), half).loss, 30);
+  StepResult second = trainer.step(threeLabels(), other);
+  EXPECT_EQ(second.loss, 21); // both less by 0.5 * 1 * 3 * 1
+  EXPECT_EQ(second.gradNorm, 1);
+  EXPECT_EQ(trainer.evaluate(threeLabels()), 12); // by 0.125 * 2 * 3 * 2
+  EXPECT_EQ(trainer.evaluate(threeLabels()), 12);
+  EXPECT_EQ(trainer.step(threeLabels(), half).loss, 12);
+  EXPECT_EQ(trainer.steps(), 3);
+  ASSERT_EQ(trainer.inputs().size(), 2u);
+}
+
+TEST_F(DeferringTrainerTest, WhatIsSavedIsUpdated) {
+  Trainer trainer(deferred);
+  trainer.step(threeLabels(), half);
+  trainer.save(folder.path("saved"));
+  EXPECT_EQ(valuesOf<float>(readSafetensors(folder.path("saved/model.safetensors")).at("w")),
+            (std::vector<float>{6.5, 0.5}));
+  EXPECT_FALSE(readSafetensors(folder.path("saved/training.safetensors")).count("w.grad"));
+  Trainer resumed(deferred);
+  resumed.step(threeLabels(), other);
+  resumed.resume(folder.path("saved")); // without the update of that step
+  EXPECT_EQ(resumed.evaluate(threeLabels()), 21);
+  EXPECT_EQ(resumed.step(threeLabels(), half).loss, 21);
+  EXPECT_EQ(resumed.steps(), 2);
+}
+
+TEST_F(DeferringTrainerTest, WeightsTellOfANormThatIsNotFinite) {
+  Trainer trainer(deferred);
+  trainer.step(threeLabels(), {.learningRate = 0.5, .maxGradNorm = NAN});
+  EXPECT_TRUE(std::isinf(trainer.evaluate(threeLabels())));
+}
+
 } // namespace
