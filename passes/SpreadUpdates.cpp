@@ -109,11 +109,15 @@ public:
   }
 
 private:
+  /// Those by the same numbers as the first: functions get them once.
   void findUpdates() {
     for (auto call : step.front().getOps<func::CallOp>())
-      if (Update update = asUpdate(call, symbols))
+      if (Update update = asUpdate(call, symbols);
+          update && (updates.empty() || llvm::equal(update.scalars(), scalars())))
         updates[call] = update;
   }
+
+  ValueRange scalars() { return updates.front().second.scalars(); }
 
   Update updateOf(Value weight) {
     auto result = dyn_cast<OpResult>(weight);
@@ -157,14 +161,15 @@ private:
     return found;
   }
 
-  /// The largest matrix that nothing reads between the calls and in front of them but, by rows,
-  /// lookups.
+  /// The largest matrix that nothing reads from the first call to the last, and in front of them
+  /// lookups alone, some rows.
   Update findTable(Layers &layers) {
     Update largest;
     for (const auto &[call, update] : updates) {
       bool isApart = llvm::all_of(call->getUsers(), [&](Operation *user) {
         return user->getBlock() == layers.calls.back()->getBlock() &&
-               (layers.calls.back()->isBeforeInBlock(user) || isLookUp(user));
+               (layers.calls.back()->isBeforeInBlock(user) ||
+                (isLookUp(user) && user->isBeforeInBlock(layers.calls.front())));
       });
       if (isApart && !llvm::is_contained(taken, update.call) &&
           (!largest || update.size() > largest.size()))

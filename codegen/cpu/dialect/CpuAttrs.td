@@ -59,8 +59,11 @@ def Cpu_TargetAttr : Cpu_Attr<"Target", "target"> {
     int64_t matrixRows() const { return has("amx-tile") && has("amx-bf16") ? 16 : 0; }
 
     /// Whether beside a tile's sums there are registers for an optimizer's update, whose memory its
-    /// products then hide. Those of matrix registers are over too soon.
-    bool hidesUpdates() const { return getVectorRegisters() >= 32 && !matrixRows(); }
+    /// products then hide. Those of matrix registers are over too soon, and of shorter vectors than
+    /// AVX-512's nobody has measured it.
+    bool hidesUpdates() const {
+      return getVectorRegisters() >= 32 && getVectorLanes() >= 16 && !matrixRows();
+    }
 
     /// Vectors in a row of the register tile.
     int64_t tileVectors() const { return 2; }
