@@ -131,13 +131,7 @@ private:
       end->setOperand(i, add(part.getArgument(index), gradient));
       part.setResultAttrs(i, states.back());
     }
-    auto apply =
-        func::FuncOp::create(part.getLoc(), kApplyGradients, b.getFunctionType(types, types));
-    apply.setAllArgAttrs(states);
-    apply.setAllResultAttrs(states);
-    b.setInsertionPointToEnd(apply.addEntryBlock());
-    func::ReturnOp::create(b, part.getLoc(), apply.getArguments());
-    symbols.insert(apply, std::next(Block::iterator(part)));
+    functionOfStates(symbols, kApplyGradients, types, states, part);
     return success();
   }
 

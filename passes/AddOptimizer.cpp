@@ -350,9 +350,9 @@ private:
   SmallVector<Trained> all;
 };
 
-/// A function of gradients that are state alone, which it returns; `function` makes them.
+/// A function of the gradients that `function` makes, as state.
 func::FuncOp addEnd(func::FuncOp function) {
-  OpBuilder b(function.getContext());
+  Builder b(function.getContext());
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> states;
   for (unsigned i = 1; i < function.getNumResults(); ++i) {
@@ -360,14 +360,8 @@ func::FuncOp addEnd(func::FuncOp function) {
     auto name = function.getResultAttrOfType<StringAttr>(i, attr::name);
     states.push_back(named(b, attr::state, name ? name.getValue() : StringRef()));
   }
-  auto end = func::FuncOp::create(function.getLoc(), kApplyUpdate, b.getFunctionType(types, types));
-  end.setAllArgAttrs(states);
-  end.setAllResultAttrs(states);
-  b.setInsertionPointToEnd(end.addEntryBlock());
-  func::ReturnOp::create(b, function.getLoc(), end.getArguments());
-  SymbolTable(function->getParentOfType<ModuleOp>())
-      .insert(end, std::next(Block::iterator(function)));
-  return end;
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  return functionOfStates(symbols, kApplyUpdate, types, states, function);
 }
 
 struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
@@ -404,8 +398,8 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
     bool isDeferred = defer && chosen->isSkippable && !isScaled && !apply;
     if (isDeferred && failed(StepBuilder(addEnd(gradients), *chosen, isScaled, true).finish()))
       return signalPassFailure();
-    StepBuilder step(gradients, *chosen, isScaled,
-                     isDeferred); // which sees the functions there are
+    // Behind the end of a step, whose functions it shares.
+    StepBuilder step(gradients, *chosen, isScaled, isDeferred);
     if (failed(step.run("train_step")) ||
         (apply && failed(StepBuilder(apply, *chosen, isScaled).run(kApplyGradients))))
       return signalPassFailure();

@@ -111,13 +111,14 @@ public:
 private:
   /// Those by the same numbers as the first: functions get them once.
   void findUpdates() {
-    for (auto call : step.front().getOps<func::CallOp>())
-      if (Update update = asUpdate(call, symbols);
-          update && (updates.empty() || llvm::equal(update.scalars(), scalars())))
+    for (auto call : step.front().getOps<func::CallOp>()) {
+      Update update = asUpdate(call, symbols);
+      if (update && updates.empty())
+        llvm::append_range(scalars, update.scalars());
+      if (update && llvm::equal(update.scalars(), scalars))
         updates[call] = update;
+    }
   }
-
-  ValueRange scalars() { return updates.front().second.scalars(); }
 
   Update updateOf(Value weight) {
     auto result = dyn_cast<OpResult>(weight);
@@ -184,7 +185,7 @@ private:
   }
 
   /// Rows of the updated table, from those of what it is made of.
-  static void updateRows(EmbeddingOp lookUp, const Update &table) {
+  void updateRows(EmbeddingOp lookUp, const Update &table) {
     ImplicitLocOpBuilder b(lookUp.getLoc(), lookUp);
     SmallVector<Value> rows;
     for (Value operand : table.operands()) {
@@ -192,7 +193,7 @@ private:
       of->setOperand(1, operand);
       rows.push_back(of->getResult(0));
     }
-    lookUp.replaceAllUsesWith(emitUpdate(b, table.op, rows, table.scalars(), {}).front());
+    lookUp.replaceAllUsesWith(emitUpdate(b, table.op, rows, scalars, {}).front());
     lookUp.erase();
   }
 
@@ -229,7 +230,7 @@ private:
     addToFunction(layers, table);
     if (table)
       for (Operation *user : llvm::make_early_inc_range(table.call->getUsers()))
-        if (isLookUp(user) && user->isBeforeInBlock(layers.calls.back()))
+        if (isLookUp(user) && user->isBeforeInBlock(layers.calls.front()))
           updateRows(cast<EmbeddingOp>(user), table);
     addToCalls(layers, table);
   }
@@ -248,11 +249,10 @@ private:
   void addToFunction(Layers &layers, const Update &table) {
     func::FuncOp function = layers.function;
     Added added{function, function.front().getTerminator()};
-    const Update &any = layers.weights.front().second.front();
     auto index = IndexType::get(function.getContext());
-    SmallVector<Value> scalars;
-    for (Value scalar : any.scalars())
-      scalars.push_back(added.argument(scalar.getType()));
+    SmallVector<Value> given;
+    for (Value scalar : scalars)
+      given.push_back(added.argument(scalar.getType()));
     Value isLast = added.argument(IntegerType::get(function.getContext(), 1));
     SmallVector<DictionaryAttr> names, ofTable;
     SmallVector<Value> results, tableOperands;
@@ -272,7 +272,7 @@ private:
       };
       Value rows =
           arith::SelectOp::create(b, isLast, constant(0), constant(update.type().getDimSize(0)));
-      llvm::append_range(results, emitUpdate(b, update.op, operands, scalars, {constant(0), rows}));
+      llvm::append_range(results, emitUpdate(b, update.op, operands, given, {constant(0), rows}));
       if (!table)
         continue;
       auto tableRowAt = [&](int64_t size) -> Value {
@@ -280,7 +280,7 @@ private:
         return arith::AddIOp::create(b, tableRow, arith::DivUIOp::create(b, share, constant(all)));
       };
       Value from = tableRowAt(done), to = tableRowAt(done += update.size());
-      ValueRange updated = emitUpdate(b, table.op, tableOperands, scalars, {from, to});
+      ValueRange updated = emitUpdate(b, table.op, tableOperands, given, {from, to});
       llvm::copy(updated, tableOperands.begin());
     }
     for (auto [value, name] : llvm::zip_equal(results, names))
@@ -298,7 +298,7 @@ private:
       ImplicitLocOpBuilder b(call.getLoc(), call);
       bool isLast = i + 1 == count;
       SmallVector<Value> operands(call.getOperands());
-      llvm::append_range(operands, layers.weights.front().second.front().scalars());
+      llvm::append_range(operands, scalars);
       operands.push_back(arith::ConstantIntOp::create(b, isLast, 1));
       if (table) {
         auto row = [&](size_t layer) { return table.type().getDimSize(0) * layer / count; };
@@ -342,6 +342,7 @@ private:
   func::FuncOp step;
   SymbolTable &symbols;
   llvm::MapVector<Operation *, Update> updates;
+  SmallVector<Value> scalars; // of all of them
   SmallVector<Operation *> taken;
 };
 

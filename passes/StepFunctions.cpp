@@ -16,6 +16,19 @@ OpOperand *mlir::transformer::dlossOf(Operation *op) {
       .Default(nullptr);
 }
 
+func::FuncOp mlir::transformer::functionOfStates(SymbolTable &symbols, StringRef name,
+                                                 TypeRange types, ArrayRef<DictionaryAttr> states,
+                                                 func::FuncOp other) {
+  OpBuilder b(other.getContext());
+  auto made = func::FuncOp::create(other.getLoc(), name, b.getFunctionType(types, types));
+  made.setAllArgAttrs(states);
+  made.setAllResultAttrs(states);
+  b.setInsertionPointToEnd(made.addEntryBlock());
+  func::ReturnOp::create(b, other.getLoc(), made.getArguments());
+  symbols.insert(made, std::next(Block::iterator(other)));
+  return made;
+}
+
 func::FuncOp mlir::transformer::functionForShape(
     SymbolTable &symbols, StringRef prefix, Type type, TypeRange arguments, TypeRange results,
     function_ref<void(func::FuncOp, ImplicitLocOpBuilder &)> build) {

@@ -28,6 +28,11 @@ OpOperand *dlossOf(Operation *op);
 /// The attributes of an argument or a result: `key` (its name or its state) is `value`.
 DictionaryAttr named(Builder &b, StringRef key, const Twine &value);
 
+/// A function that is given states and gives them back, behind `other`: what makes steps of
+/// gradients makes one of it.
+func::FuncOp functionOfStates(SymbolTable &symbols, StringRef name, TypeRange types,
+                              ArrayRef<DictionaryAttr> states, func::FuncOp other);
+
 /// What a step does with each parameter, once for all of one shape: the function `PREFIX.4x8` for
 /// a tensor of such a type, whose body `build` fills the first time.
 func::FuncOp functionForShape(SymbolTable &symbols, StringRef prefix, Type type,

@@ -70,14 +70,6 @@ public:
     emitColumns(column, b.lanes());
   }
 
-  void fetch(Value row, Value column) {
-    constexpr unsigned secondLevel = 2;
-    for (OpOperand &operand : op->getOpOperands())
-      if (hasColumns(op, operand) && !op.getMatchingBlockArgument(&operand).use_empty())
-        memref::PrefetchOp::create(b, operand.get(), ValueRange{row, column}, /*isWrite=*/false,
-                                   secondLevel, /*isDataCache=*/true);
-  }
-
 private:
   void emitLoop(ArrayRef<Range> outer) {
     if (outer.empty())
@@ -185,8 +177,4 @@ bool mlir::transformer::canEmitVectors(linalg::LinalgOp op) { return isElementwi
 void mlir::transformer::emitVector(Emit &b, linalg::LinalgOp op, Value row, Value column) {
   constexpr int64_t fromSecondLevel = 256;
   Vectors(b, op, fromSecondLevel).emit(row, column);
-}
-
-void mlir::transformer::fetchVector(Emit &b, linalg::LinalgOp op, Value row, Value column) {
-  Vectors(b, op, 0).fetch(row, column);
 }

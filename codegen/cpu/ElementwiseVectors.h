@@ -18,9 +18,6 @@ bool canEmitVectors(linalg::LinalgOp op);
 /// Emits one vector of such an op, which has rows and goes through memory, from `column` on.
 void emitVector(Emit &b, linalg::LinalgOp op, Value row, Value column);
 
-/// Fetches what it reads into the second-level cache.
-void fetchVector(Emit &b, linalg::LinalgOp op, Value row, Value column);
-
 } // namespace mlir::transformer
 
 #endif // CODEGEN_CPU_ELEMENTWISEVECTORS_H

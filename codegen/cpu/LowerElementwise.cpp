@@ -1,7 +1,7 @@
 //===- LowerElementwise.cpp - what is left of linalg to loops -------------===//
 #include "codegen/cpu/ElementwiseVectors.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/cpu/nests/Emit.h"
 #include "codegen/kernels/Work.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -68,7 +68,7 @@ struct LowerElementwisePass : mlir::transformer::impl::LowerElementwiseBase<Lowe
     SmallVector<memref::CopyOp> copies;
     function.walk([&](memref::CopyOp op) { copies.push_back(op); });
     for (memref::CopyOp copy : copies) {
-      if (copy.getSource() == copy.getTarget()) { // a tile that was written where it belongs
+      if (isCopyToItself(copy)) {
         rewriter.eraseOp(copy);
         continue;
       }

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mlir::transformer {
@@ -25,15 +25,8 @@ using namespace mlir::transformer;
 
 namespace {
 
-/// What a buffer is a view of.
-Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
-
 bool isHostInput(Value buffer) {
-  auto argument = dyn_cast<BlockArgument>(rootOf(buffer));
+  auto argument = dyn_cast<BlockArgument>(memref::skipViewLikeOps(cast<MemrefValue>(buffer)));
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   return function && function.getArgAttr(argument.getArgNumber(), kHostInputAttr);
@@ -55,7 +48,8 @@ LogicalResult checkMemory(func::FuncOp function) {
     if (isa<mlir::gpu::LaunchFuncOp, func::CallOp, simt::TensorMapOp>(op))
       for (Value operand : op->getOperands())
         if (isa<MemRefType>(operand.getType()) &&
-            rootOf(operand).getDefiningOp<memref::GetGlobalOp>())
+            memref::skipViewLikeOps(cast<MemrefValue>(operand))
+                .getDefiningOp<memref::GetGlobalOp>())
           return interrupt(op, "passes a constant of the host to the device");
     return WalkResult::advance();
   });

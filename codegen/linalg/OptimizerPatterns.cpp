@@ -102,7 +102,7 @@ void replaceByUpdate(Operation *op, Value gradient, Value scale, ValueRange numb
     Value count = arith::SubIOp::create(b, rows[1], rows[0]);
     if (isSkipped)
       count = arith::SelectOp::create(b, isSkipped, arith::ConstantIndexOp::create(b, 0), count);
-    isSkipped = {};
+    isSkipped = {}; // there are no elements then
     part.emplace(b, gradient, rows[0], count);
     gradient = part->of(b, gradient);
     for (Value &out : outs)

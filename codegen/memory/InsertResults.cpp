@@ -4,6 +4,7 @@
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
@@ -49,12 +50,6 @@ Operation *writerOf(memref::AllocOp buffer, memref::CopyOp copy) {
     return nullptr;
   bool isLast = std::next(copied) == uses.end() || fills(**std::next(copied));
   return isLast ? (*std::prev(copied))->getOwner() : nullptr;
-}
-
-Value baseOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
 }
 
 /// Whether two parts of one buffer have nothing in common, as far as is known.
@@ -110,7 +105,8 @@ void rewrite(memref::CopyOp copy) {
   Operation *writer = buffer ? writerOf(buffer, copy) : nullptr;
   Value target = copy.getTarget();
   llvm::SetVector<Operation *> moved;
-  if (!writer || !isUntouched(baseOf(target), target, writer, copy) ||
+  if (!writer ||
+      !isUntouched(memref::skipViewLikeOps(cast<MemrefValue>(target)), target, writer, copy) ||
       !collect(target, writer, moved))
     return;
   for (Operation *op : moved)

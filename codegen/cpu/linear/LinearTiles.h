@@ -4,6 +4,7 @@
 
 #include "codegen/cpu/linear/LinearMarks.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
@@ -31,6 +32,12 @@ inline int64_t mostPanelBytes(cpu::TargetAttr target) { return target.getL2Bytes
 inline scf::ForOp throughK(scf::ForOp loop) {
   auto parent = dyn_cast<scf::ForOp>(loop->getParentOp());
   return parent && isPart(parent, LinearPart::Blocks) ? parent : loop;
+}
+
+/// What bufferisation leaves of an insertion into what has been written in its place.
+inline bool isCopyToItself(Operation *op) {
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  return copy && copy.getSource() == copy.getTarget();
 }
 
 /// Whether `op` makes panels, and a part of them can be made by itself.

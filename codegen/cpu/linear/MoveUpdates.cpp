@@ -8,7 +8,7 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/linear/LinearTiles.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -23,16 +23,7 @@ using namespace mlir::transformer;
 namespace {
 
 /// What a buffer is a part of.
-Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  return buffer;
-}
-
-bool isCopyToItself(Operation *op) {
-  auto copy = dyn_cast<memref::CopyOp>(op);
-  return copy && copy.getSource() == copy.getTarget();
-}
+Value rootOf(Value buffer) { return memref::skipViewLikeOps(cast<MemrefValue>(buffer)); }
 
 /// What the op reads and writes, if it updates several arguments of the function, row by row:
 /// nothing else has their memory.
@@ -60,26 +51,19 @@ bool touches(Operation *op, ArrayRef<Value> roots) {
   return op
       ->walk([&](Operation *inner) {
         bool isUser = llvm::any_of(inner->getOperands(), [&](Value operand) {
-          return isa<BaseMemRefType>(operand.getType()) &&
-                 llvm::is_contained(roots, rootOf(operand));
+          return isa<MemrefValue>(operand) && llvm::is_contained(roots, rootOf(operand));
         });
         return isUser ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// How many tasks a loop of constant bounds has; 0: nobody knows.
+/// How many tasks there are, where that does not depend on tokens; else 0.
 int64_t countTasks(scf::ForallOp tasks) {
-  int64_t count = 1;
-  for (auto [lower, upper, step] : llvm::zip_equal(
-           tasks.getMixedLowerBound(), tasks.getMixedUpperBound(), tasks.getMixedStep())) {
-    auto from = getConstantIntValue(lower), to = getConstantIntValue(upper),
-         apart = getConstantIntValue(step);
-    if (!from || !to || !apart || *to <= *from)
-      return 0;
-    count *= llvm::divideCeil(*to - *from, *apart);
-  }
-  return count;
+  ArrayRef<int64_t> sizes = tasks.getStaticUpperBound();
+  if (!tasks.isNormalized() || ShapedType::isDynamicShape(sizes))
+    return 0;
+  return ShapedType::getNumElements(sizes);
 }
 
 /// Whether tasks, however few tokens there are, multiply registers' tiles.
@@ -105,20 +89,13 @@ scf::ForallOp productBehind(linalg::GenericOp op, ArrayRef<Value> roots) {
   return {};
 }
 
-/// The number of the task at hand, in front of its body.
+/// The number of the task at hand.
 Value numberOfTask(ImplicitLocOpBuilder &b, scf::ForallOp tasks) {
-  auto constant = [&](OpFoldResult bound) -> Value {
-    return arith::ConstantIndexOp::create(b, *getConstantIntValue(bound));
-  };
   Value number = arith::ConstantIndexOp::create(b, 0);
-  for (auto [variable, lower, upper, step] :
-       llvm::zip_equal(tasks.getInductionVars(), tasks.getMixedLowerBound(),
-                       tasks.getMixedUpperBound(), tasks.getMixedStep())) {
-    Value size = arith::SubIOp::create(b, constant(upper), constant(lower));
-    size = arith::CeilDivUIOp::create(b, size, constant(step));
-    Value own = arith::SubIOp::create(b, variable, constant(lower));
-    own = arith::DivUIOp::create(b, own, constant(step));
-    number = arith::AddIOp::create(b, arith::MulIOp::create(b, number, size), own);
+  for (auto [variable, size] :
+       llvm::zip_equal(tasks.getInductionVars(), tasks.getStaticUpperBound())) {
+    number = arith::MulIOp::create(b, number, arith::ConstantIndexOp::create(b, size));
+    number = arith::AddIOp::create(b, number, variable);
   }
   return number;
 }

@@ -12,6 +12,15 @@ Value transformer::numTiles(ImplicitLocOpBuilder &b, scf::ForOp rows) {
   return arith::CeilDivUIOp::create(b, height, rows.getStep());
 }
 
+static int64_t turnsOfTile(scf::ForOp loop) {
+  return llvm::divideCeil(linearMark(loop).getSteps(), *getConstantIntValue(loop.getStep()));
+}
+
+Value transformer::numTurns(ImplicitLocOpBuilder &b, scf::ForOp rows, scf::ForOp loop) {
+  Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), arith::ConstantIndexOp::create(b, 1));
+  return arith::MulIOp::create(b, tiles, arith::ConstantIndexOp::create(b, turnsOfTile(loop)));
+}
+
 Value transformer::numberOfTile(ImplicitLocOpBuilder &b, scf::ForOp rows) {
   Value above = arith::SubIOp::create(b, rows.getInductionVar(), rows.getLowerBound());
   return arith::DivUIOp::create(b, above, rows.getStep());
@@ -91,18 +100,14 @@ std::optional<std::pair<Value, Value>> transformer::linesOfTurn(ImplicitLocOpBui
   auto step = getConstantIntValue(loop.getStep());
   if (!rows || !step)
     return std::nullopt;
-  int64_t turns = llvm::divideCeil(linearMark(loop).getSteps(), *step); // of a tile
   auto constant = [&](int64_t v) -> Value { return arith::ConstantIndexOp::create(b, v); };
   Value share, before;
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(rows);
-    // Without rows the share is of no loop.
-    Value tiles = arith::MaxUIOp::create(b, numTiles(b, rows), constant(1));
-    Value turnsOfAll = arith::MulIOp::create(b, tiles, constant(turns));
-    share = arith::CeilDivUIOp::create(b, constant(lines), turnsOfAll);
+    share = arith::CeilDivUIOp::create(b, constant(lines), numTurns(b, rows, loop));
     b.setInsertionPoint(all);
-    before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(turns));
+    before = arith::MulIOp::create(b, numberOfTile(b, rows), constant(turnsOfTile(loop)));
   }
   Value turn = arith::AddIOp::create(b, before,
                                      arith::DivUIOp::create(b, doneOfK(b, loop), constant(*step)));

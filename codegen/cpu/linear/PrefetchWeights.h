@@ -36,6 +36,8 @@ private:
 /// Of the register tiles that `rows` goes through: how many there are, and the number of its own.
 Value numTiles(ImplicitLocOpBuilder &b, scf::ForOp rows);
 Value numberOfTile(ImplicitLocOpBuilder &b, scf::ForOp rows);
+/// Turns over k of the tiles that `rows` goes through, of one at least; `loop` has constant steps.
+Value numTurns(ImplicitLocOpBuilder &b, scf::ForOp rows, scf::ForOp loop);
 /// Of all k of a tile those in front of this turn of `loop`.
 Value doneOfK(ImplicitLocOpBuilder &b, scf::ForOp loop);
 

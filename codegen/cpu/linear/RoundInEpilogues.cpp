@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/linear/LinearMarks.h"
+#include "codegen/cpu/linear/LinearTiles.h"
 #include "codegen/cpu/nests/Bfloat16.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -86,9 +86,8 @@ private:
         writes.push_back(write);
         return isOfColumns(write);
       }
-      if (auto copy = dyn_cast<memref::CopyOp>(user);
-          copy && copy.getSource() == copy.getTarget()) { // left of bufferization
-        views.insert(copy);
+      if (isCopyToItself(user)) {
+        views.insert(user);
         return true;
       }
       auto slice = dyn_cast<memref::SubViewOp>(user);

@@ -27,7 +27,8 @@ constexpr int64_t kFraction = 20;
 SmallVector<scf::ForOp> largestTiles(scf::ForallOp tasks) {
   SmallVector<scf::ForOp> largest;
   tasks.walk([&](scf::ForOp loop) {
-    if (!isPart(loop, LinearPart::Loop) || !throughK(loop)->getParentOfType<scf::ForOp>())
+    if (!isPart(loop, LinearPart::Loop) || !getConstantIntValue(loop.getStep()) ||
+        !throughK(loop)->getParentOfType<scf::ForOp>())
       return;
     if (!largest.empty() && loop.getNumResults() > largest.front().getNumResults())
       largest.clear();
@@ -64,10 +65,7 @@ private:
   void emitTurn(scf::ForOp loop) {
     auto rows = throughK(loop)->getParentOfType<scf::ForOp>();
     b.setInsertionPoint(rows);
-    int64_t step = getConstantIntValue(loop.getStep()).value_or(1);
-    int64_t ofTile = llvm::divideCeil(linearMark(loop).getSteps(), step);
-    Value turns = b.mul(b.max(numTiles(b, rows), b.index(1)), ofTile);
-    Value rate = b.ceilDiv(b.mul(all, int64_t(1) << kFraction), turns);
+    Value rate = b.ceilDiv(b.mul(all, int64_t(1) << kFraction), numTurns(b, rows, loop));
     b.setInsertionPointToStart(loop.getBody());
     Value before = b.load(counter, b.index(0)), behind = b.add(before, rate);
     b.store(behind, counter, b.index(0));
