@@ -81,6 +81,47 @@ func.func @update(%p: memref<?x32xf32>, %m: memref<?x32xf32>, %g: memref<?x32xf3
   return
 }
 
+// Two tasks of two panels each, which go through the rows once a panel: 2 x 3 tiles of 3 turns.
+// MOVED-LABEL: func.func @panels(
+// MOVED: arith.ceildivui %{{.*}}, %c2
+// MOVED: scf.forall (%[[T:.*]]) = (0) to (4) step (2)
+// MOVED: %[[NUMBER:.*]] = arith.divui %[[T]], %c2
+// MOVED: arith.addi %{{.*}}, %[[NUMBER]]
+// MOVED: linalg.generic {{.*}}beside
+// TILES-LABEL: func.func @panels(
+// TILES: scf.for %[[PANEL:.*]] = %c0 to %c2 step
+// TILES: %[[TURNS:.*]] = arith.muli %{{.*}}, %c3
+// TILES: %[[BOTH:.*]] = arith.muli %[[TURNS]], %c2
+// TILES: arith.ceildivui %{{.*}}, %[[BOTH]]
+func.func @panels(%p: memref<8x32xf32>, %m: memref<8x32xf32>, %panels: memref<4x24x32xf32>) {
+  linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} outs(%p, %m : memref<8x32xf32>, memref<8x32xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %a, %b : f32
+    linalg.yield %0, %a : f32, f32
+  }
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %c24 = arith.constant 24 : index
+  %zero = arith.constant 0.0 : f32
+  %zeros = arith.constant dense<0.0> : vector<32xf32>
+  scf.forall (%t) = (0) to (4) step (2) {
+    scf.for %own = %c0 to %c2 step %c1 {
+      %panel = arith.addi %t, %own : index
+      scf.for %row = %c0 to %c24 step %c8 {
+        %sum = scf.for %k = %c0 to %c24 step %c8 iter_args(%so = %zeros) -> (vector<32xf32>) {
+          %w = vector.transfer_read %panels[%panel, %k, %c0], %zero {in_bounds = [true]} : memref<4x24x32xf32>, vector<32xf32>
+          %more = arith.addf %so, %w : vector<32xf32>
+          scf.yield %more : vector<32xf32>
+        } {transformer_cpu.linear = #transformer_cpu.linear<loop, "f32", steps = 24>}
+        vector.transfer_write %sum, %panels[%panel, %c0, %c0] {in_bounds = [true]} : vector<32xf32>, memref<4x24x32xf32>
+      }
+    }
+  }
+  return
+}
+
 // Not one that the op in between, or the product, reads; nor one whose rows are no whole vectors.
 // CHECK-LABEL: func.func @stay(
 // CHECK-COUNT-3: linalg.generic

@@ -58,18 +58,22 @@ bool touches(Operation *op, ArrayRef<Value> roots) {
       .wasInterrupted();
 }
 
-/// How many tasks there are, where that does not depend on tokens; else 0.
-int64_t countTasks(scf::ForallOp tasks) {
-  ArrayRef<int64_t> sizes = tasks.getStaticUpperBound();
-  if (!tasks.isNormalized() || ShapedType::isDynamicShape(sizes))
-    return 0;
-  return ShapedType::getNumElements(sizes);
+/// How many tasks there are along each dimension, where that does not depend on tokens; else none.
+/// A task of several panels is a step of as many.
+SmallVector<int64_t> countTasks(scf::ForallOp tasks) {
+  ArrayRef<int64_t> ends = tasks.getStaticUpperBound(), steps = tasks.getStaticStep();
+  if (ShapedType::isDynamicShape(ends) || ShapedType::isDynamicShape(steps) ||
+      !llvm::all_of(tasks.getMixedLowerBound(), isZeroInteger))
+    return {};
+  return llvm::map_to_vector(llvm::zip_equal(ends, steps), [](auto dimension) -> int64_t {
+    return llvm::divideCeil(std::get<0>(dimension), std::get<1>(dimension));
+  });
 }
 
 /// Whether tasks, however few tokens there are, multiply registers' tiles.
 bool isProduct(Operation *op) {
   auto tasks = dyn_cast<scf::ForallOp>(op);
-  return tasks && countTasks(tasks) > 0 &&
+  return tasks && !countTasks(tasks).empty() &&
          tasks
              .walk([](scf::ForOp loop) {
                return isPart(loop, LinearPart::Loop) ? WalkResult::interrupt()
@@ -92,10 +96,11 @@ scf::ForallOp productBehind(linalg::GenericOp op, ArrayRef<Value> roots) {
 /// The number of the task at hand.
 Value numberOfTask(ImplicitLocOpBuilder &b, scf::ForallOp tasks) {
   Value number = arith::ConstantIndexOp::create(b, 0);
-  for (auto [variable, size] :
-       llvm::zip_equal(tasks.getInductionVars(), tasks.getStaticUpperBound())) {
-    number = arith::MulIOp::create(b, number, arith::ConstantIndexOp::create(b, size));
-    number = arith::AddIOp::create(b, number, variable);
+  for (auto [variable, step, count] :
+       llvm::zip_equal(tasks.getInductionVars(), tasks.getStaticStep(), countTasks(tasks))) {
+    Value own = arith::DivUIOp::create(b, variable, arith::ConstantIndexOp::create(b, step));
+    number = arith::MulIOp::create(b, number, arith::ConstantIndexOp::create(b, count));
+    number = arith::AddIOp::create(b, number, own);
   }
   return number;
 }
@@ -103,7 +108,7 @@ Value numberOfTask(ImplicitLocOpBuilder &b, scf::ForallOp tasks) {
 void move(linalg::GenericOp op, scf::ForallOp tasks) {
   ImplicitLocOpBuilder b(op.getLoc(), tasks);
   Value rows = memref::DimOp::create(b, op.getDpsInitOperand(0)->get(), 0);
-  Value count = arith::ConstantIndexOp::create(b, countTasks(tasks));
+  Value count = arith::ConstantIndexOp::create(b, llvm::product_of(countTasks(tasks)));
   Value share = arith::CeilDivUIOp::create(b, rows, count);
   b.setInsertionPointToStart(tasks.getBody());
   Value first = arith::MulIOp::create(b, numberOfTask(b, tasks), share);

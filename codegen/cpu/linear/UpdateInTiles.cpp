@@ -38,6 +38,16 @@ SmallVector<scf::ForOp> largestTiles(scf::ForallOp tasks) {
   return largest;
 }
 
+/// How often a task goes through `rows`: once for each panel of its own.
+int64_t panelsOfTask(scf::ForOp rows) {
+  int64_t panels = 1;
+  for (auto loop = dyn_cast<scf::ForOp>(rows->getParentOp()); loop;
+       loop = dyn_cast<scf::ForOp>(loop->getParentOp()))
+    if (std::optional<APInt> trips = loop.getStaticTripCount())
+      panels *= trips->getSExtValue();
+  return panels;
+}
+
 class Beside {
 public:
   Beside(linalg::GenericOp op, cpu::TargetAttr target) : op(op), b(op, target) {
@@ -65,7 +75,8 @@ private:
   void emitTurn(scf::ForOp loop) {
     auto rows = throughK(loop)->getParentOfType<scf::ForOp>();
     b.setInsertionPoint(rows);
-    Value rate = b.ceilDiv(b.mul(all, int64_t(1) << kFraction), numTurns(b, rows, loop));
+    Value turns = b.mul(numTurns(b, rows, loop), panelsOfTask(rows));
+    Value rate = b.ceilDiv(b.mul(all, int64_t(1) << kFraction), turns);
     b.setInsertionPointToStart(loop.getBody());
     Value before = b.load(counter, b.index(0)), behind = b.add(before, rate);
     b.store(behind, counter, b.index(0));
