@@ -110,14 +110,15 @@ LogicalResult EmbeddingGradientOp::verify() {
 /// What it is added to becomes what it begins with: a table that is a head, too, has few rows that
 /// ids name, and all others stay where they are.
 LogicalResult EmbeddingGradientOp::canonicalize(EmbeddingGradientOp op, PatternRewriter &rewriter) {
-  if (op.getOnto() || !op->hasOneUse())
+  if (op.getOnto() || op.getSquares() || !op->hasOneUse())
     return failure();
   auto sum = dyn_cast<arith::AddFOp>(*op->user_begin());
   if (!sum)
     return failure();
   Value other = sum.getLhs() == op.getDtable() ? sum.getRhs() : sum.getLhs();
   rewriter.setInsertionPoint(sum);
-  rewriter.replaceOpWithNewOp<EmbeddingGradientOp>(sum, op.getType(), op.getIds(), op.getDy(),
+  rewriter.replaceOpWithNewOp<EmbeddingGradientOp>(sum, op.getDtable().getType(),
+                                                   /*squares=*/Type(), op.getIds(), op.getDy(),
                                                    other, op.getScaleAttr(),
                                                    op.getPaddingIndexAttr());
   rewriter.eraseOp(op);

@@ -324,22 +324,25 @@ def Transformer_EmbeddingGradientOp : Transformer_Op<"embedding_gradient", [Pure
   let description = [{
     `dtable[v, :] = onto[v, :] + scale * sum of dy[t, :]` over all t with `ids[t] = v`, in
     the order of t; nothing is added to the row `padding_index`. Without `onto`, which is
-    another gradient of the table, it is added to 0.
+    another gradient of the table, it is added to 0. A second result is the sum of squares of
+    dtable less that of onto: of rows that no id names both have the same.
 
-    Shapes: ids `[T]`, dy `[T, W]`, onto and dtable `[V, W]`. Error: widths that differ,
-    an onto of another type than dtable.
+    Shapes: ids `[T]`, dy `[T, W]`, onto and dtable `[V, W]`, squares a scalar. Error: widths that
+    differ, an onto of another type than dtable.
 
     ```mlir
     %dt = transformer.embedding_gradient %ids, %dy : tensor<?xi64>, tensor<?x768xf32> -> tensor<30522x768xf32>
     %sum = transformer.embedding_gradient %ids, %dy onto(%dhead)
         : tensor<?xi64>, tensor<?x768xf32>, tensor<30522x768xf32> -> tensor<30522x768xf32>
+    %both, %more = transformer.embedding_gradient %ids, %dy onto(%dhead)
+        : tensor<?xi64>, tensor<?x768xf32>, tensor<30522x768xf32> -> tensor<30522x768xf32>, tensor<f32>
     ```
   }];
   let arguments = (ins Transformer_Ids:$ids, Transformer_Rows:$dy, Optional<Transformer_Matrix>:$onto,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale, OptionalAttr<I64Attr>:$padding_index);
-  let results = (outs Transformer_Matrix:$dtable);
+  let results = (outs Transformer_Matrix:$dtable, Optional<Transformer_Scalar>:$squares);
   let assemblyFormat = [{
-    $ids `,` $dy (`onto` `(` $onto^ `)`)? attr-dict `:` type($ids) `,` type($dy) (`,` type($onto)^)? `->` type($dtable)
+    $ids `,` $dy (`onto` `(` $onto^ `)`)? attr-dict `:` type($ids) `,` type($dy) (`,` type($onto)^)? `->` type($dtable) (`,` type($squares)^)?
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

@@ -78,9 +78,10 @@ LogicalResult DropoutOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofRe
 
 LogicalResult EmbeddingOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                           Gradients ofOperands) {
-  ofOperands[1] =
-      EmbeddingGradientOp::create(b, getTable().getType(), getIds(), ofResults[0], /*onto=*/Value(),
-                                  getScaleAttr(), getPaddingIndexAttr());
+  ofOperands[1] = EmbeddingGradientOp::create(b, getTable().getType(), /*squares=*/Type(), getIds(),
+                                              ofResults[0], /*onto=*/Value(), getScaleAttr(),
+                                              getPaddingIndexAttr())
+                      .getDtable();
   return success();
 }
 

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/GradientSquares.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
@@ -94,12 +95,12 @@ BlockArgument findLossScale(func::FuncOp function) {
 class StepBuilder {
 public:
   /// `isScaled`: gradients are `loss_scale` times what they would be. `isDeferred`: the next step
-  /// begins with the update.
+  /// begins with the update. `sumsTables`: as the pass' option.
   StepBuilder(func::FuncOp function, const Optimizer &optimizer, bool isScaled,
-              bool isDeferred = false)
+              bool isDeferred = false, bool sumsTables = false)
       : function(function), optimizer(optimizer), isScaled(isScaled), isDeferred(isDeferred),
-        symbols(function->getParentOfType<ModuleOp>()), end(function.front().getTerminator()),
-        b(function.getLoc(), end) {}
+        sumsTables(sumsTables), symbols(function->getParentOfType<ModuleOp>()),
+        end(function.front().getTerminator()), b(function.getLoc(), end) {}
 
   /// Makes the function an entry point, a step.
   LogicalResult run(StringRef name) {
@@ -109,7 +110,8 @@ public:
       return failure();
     SmallVector<Value> gradients =
         llvm::map_to_vector(all, [](Trained &trained) { return trained.gradient; });
-    SmallVector<Value> sums = sumSquaresInCallees(cast<ModuleOp>(symbols.getOp()), gradients);
+    SmallVector<Value> sums =
+        sumSquaresInCallees(cast<ModuleOp>(symbols.getOp()), gradients, sumsTables);
     Value squares;
     for (auto [trained, gradient, of] : llvm::zip_equal(all, gradients, sums)) {
       trained.gradient = gradient;
@@ -342,7 +344,7 @@ private:
 
   func::FuncOp function;
   const Optimizer &optimizer;
-  bool isScaled, isDeferred;
+  bool isScaled, isDeferred, sumsTables;
   SymbolTable symbols;
   Operation *end;
   ImplicitLocOpBuilder b;
@@ -362,6 +364,18 @@ func::FuncOp addEnd(func::FuncOp function) {
   }
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   return functionOfStates(symbols, kApplyUpdate, types, states, function);
+}
+
+/// Embeddings' gradients begin with what they are added to.
+void addOntoTables(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  EmbeddingGradientOp::getCanonicalizationPatterns(patterns, function.getContext());
+  SmallVector<Operation *> embeddings;
+  for (auto op : function.front().getOps<EmbeddingGradientOp>())
+    embeddings.push_back(op);
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  (void)applyOpPatternsGreedily(embeddings, std::move(patterns), config);
 }
 
 struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
@@ -395,11 +409,13 @@ struct AddOptimizer : transformer::impl::AddOptimizerPassBase<AddOptimizer> {
                                  << kLossScale << " asks for";
       return signalPassFailure();
     }
+    if (tables)
+      addOntoTables(gradients);
     bool isDeferred = defer && chosen->isSkippable && !isScaled && !apply;
     if (isDeferred && failed(StepBuilder(addEnd(gradients), *chosen, isScaled, true).finish()))
       return signalPassFailure();
     // Behind the end of a step, whose functions it shares.
-    StepBuilder step(gradients, *chosen, isScaled, isDeferred);
+    StepBuilder step(gradients, *chosen, isScaled, isDeferred, tables);
     if (failed(step.run("train_step")) ||
         (apply && failed(StepBuilder(apply, *chosen, isScaled).run(kApplyGradients))))
       return signalPassFailure();

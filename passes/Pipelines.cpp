@@ -101,6 +101,7 @@ static void addTraining(OpPassManager &manager, const transformer::Purpose &purp
   transformer::AddOptimizerPassOptions optimizer;
   optimizer.optimizer = purpose.optimizer;
   optimizer.defer = purpose.deferUpdate;
+  optimizer.tables = purpose.sumsTables;
   manager.addPass(transformer::createAddOptimizerPass(optimizer));
   if (purpose.deferUpdate)
     manager.addPass(transformer::createSpreadUpdatesPass());

@@ -43,6 +43,7 @@ struct Purpose {
   bool accumulate = false;           // in training: a step may be divided
   std::string mixedPrecision = "no"; // or bf16, f16, tf32, in training: what products multiply
   bool deferUpdate = false;          // in training: the next step's forward hides the update
+  bool sumsTables = false;  // in training: what is added to a table's gradient sums its squares
   int64_t rowsOfScores = 0; // of a vocabulary, at a time in training; 0: as many as for a CPU
 
   bool trains() const { return mode == "train"; }

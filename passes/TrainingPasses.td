@@ -319,6 +319,10 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
     and writes. Other entry points become private: they
     would read what is in the weights' file, not what has been trained.
 
+    A function that makes a gradient by a product over tokens returns the sum of its squares, too.
+    With `tables` so does one that makes it by several, one after the other, and where embeddings
+    add to such a gradient, as to that of a tied head, they give by how much that raises the sum.
+
     Error: no such function; a gradient of a tensor that is no parameter; no such
     optimizer; with `adafactor` a parameter of more than two dimensions.
   }];
@@ -327,7 +331,9 @@ def AddOptimizerPass : Pass<"transformer-add-optimizer", "::mlir::ModuleOp"> {
                  Option<"evaluation", "evaluation", "std::string", "\"evaluate\"",
                         "an entry point that reads what is trained">,
                  Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd or adafactor">,
-                 Option<"defer", "defer", "bool", "false", "the next step makes the update">];
+                 Option<"defer", "defer", "bool", "false", "the next step makes the update">,
+                 Option<"tables", "tables", "bool", "false",
+                        "what adds to a table's gradient follows the sum of its squares">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
                            "::mlir::transformer::TransformerDialect"];
 }

@@ -225,8 +225,12 @@ LogicalResult TokenGradientOp::verify() {
 }
 
 LogicalResult EmbeddingGradientOp::verify() {
-  if (failed(verifyKernel(*this, 1)) ||
+  bool sums = getOuts().size() > 1;
+  if (failed(verifyKernel(*this, sums ? 3 : 1)) ||
       failed(verifyBuffer(*this, "ids", getIds(), i64(*this), {kAny})))
+    return failure();
+  if (sums && (failed(verifyBuffer(*this, "out", getOuts()[1], f32(*this), {})) ||
+               failed(verifyBuffer(*this, "out", getOuts()[2], f32(*this), {widthOf(getDy())}))))
     return failure();
   return verifyRowsAndOut(*this, "dy", getDy(), getOuts()[0]);
 }

@@ -152,7 +152,8 @@ def Kernel_EmbeddingGradientOp : Kernel_Op<"embedding_gradient"> {
   let summary = "backward of embedding";
   let description = [{
     ins: ids `[T]` i64, dy `[T, W]` (rows may be strided); outs: dtable `[V, W]`, with
-    `onto` what is added to.
+    `onto` what is added to, and, for CPUs, optionally a scalar, by how much that raises its sum of
+    squares, and scratch `[W]`, the same of each column.
   }];
   let arguments = (ins Kernel_Buffer:$ids, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs, F64Attr:$scale,
                        OptionalAttr<I64Attr>:$padding_index, UnitAttr:$onto);

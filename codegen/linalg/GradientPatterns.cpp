@@ -198,10 +198,17 @@ struct ConvertEmbeddingGradient : OpConversionPattern<EmbeddingGradientOp> {
   LogicalResult matchAndRewrite(EmbeddingGradientOp op, OpAdaptor adaptor,
                                 Rewriter &rewriter) const override {
     Value onto = adaptor.getOnto();
-    Value out = onto ? onto : emptyRows(rewriter, op.getLoc(), op.getDtable(), {});
-    rewriter.replaceOpWithNewOp<kernel::EmbeddingGradientOp>(
-        op, TypeRange{out.getType()}, adaptor.getIds(), adaptor.getDy(), ValueRange{out},
+    SmallVector<Value> outs = {onto ? onto : emptyRows(rewriter, op.getLoc(), op.getDtable(), {})};
+    if (op.getSquares()) {
+      int64_t width = cast<RankedTensorType>(op.getDtable().getType()).getDimSize(1);
+      outs.push_back(emptyRows(rewriter, op.getLoc(), op.getSquares(), {}));
+      outs.push_back(
+          tensor::EmptyOp::create(rewriter, op.getLoc(), {width}, rewriter.getF32Type()));
+    }
+    auto kernel = kernel::EmbeddingGradientOp::create(
+        rewriter, op.getLoc(), TypeRange(ValueRange(outs)), adaptor.getIds(), adaptor.getDy(), outs,
         op.getScaleAttr(), op.getPaddingIndexAttr(), onto ? rewriter.getUnitAttr() : UnitAttr());
+    rewriter.replaceOp(op, kernel.getResults().take_front(op.getSquares() ? 2 : 1));
     return success();
   }
 };

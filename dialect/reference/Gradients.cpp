@@ -332,16 +332,21 @@ LogicalResult reference::evaluate(EmbeddingGradientOp op, Frame &frame) {
   const Tensor &ids = frame.tensor(op.getIds()), &dy = frame.tensor(op.getDy());
   auto type = cast<RankedTensorType>(op.getDtable().getType());
   Tensor result = op.getOnto() ? frame.tensor(op.getOnto()) : Tensor::zeros(type.getShape().vec());
-  double scale = op.getScale().convertToDouble();
+  double squares = 0, scale = op.getScale().convertToDouble();
   for (int64_t t = 0; t < dy.shape[0]; ++t) {
     int64_t id = ids.integers()[t];
     if (id < 0 || id >= result.shape[0])
       return frame.fail(op, "id " + llvm::Twine(id) + " is outside of the table");
     if (op.getPaddingIndex() == id)
       continue;
-    for (int64_t c = 0; c < dy.shape[1]; ++c)
-      result.row(id)[c] += scale * dy.row(t)[c];
+    for (int64_t c = 0; c < dy.shape[1]; ++c) {
+      double before = result.row(id)[c], after = before + scale * dy.row(t)[c];
+      squares += after * after - before * before;
+      result.row(id)[c] = after;
+    }
   }
+  if (op.getSquares())
+    frame.set(op.getSquares(), Tensor{{}, std::vector<double>{squares}});
   frame.set(op.getDtable(), std::move(result));
   return success();
 }

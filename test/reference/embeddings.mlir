@@ -98,3 +98,17 @@ func.func @rotary_embedding(%x: tensor<?x10xf32> {test.value = dense<[[1.0, 2.0,
   %0 = transformer.rotary_embedding %x, %t {num_heads = 2 : i64} : tensor<?x10xf32>, tensor<?x4xf32>
   return %0 : tensor<?x10xf32>
 }
+
+// What is added raises the squares of row 0 from 2 to 10 and those of row 2 from 18 to 41.
+// CHECK-LABEL: @gradient
+// CHECK-NEXT: [3, 2]
+// CHECK-NEXT: {{^}}1 3{{$}}
+// CHECK-NEXT: {{^}}2 2{{$}}
+// CHECK-NEXT: {{^}}5 4{{$}}
+// CHECK: {{^}}31{{$}}
+func.func @gradient(%ids: tensor<?xi64> {test.value = dense<[2, 0, 2]> : tensor<3xi64>},
+                    %dy: tensor<?x2xf32> {test.value = dense<[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]> : tensor<3x2xf32>},
+                    %onto: tensor<3x2xf32> {test.value = dense<[[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]> : tensor<3x2xf32>}) -> (tensor<3x2xf32>, tensor<f32>) {
+  %d, %s = transformer.embedding_gradient %ids, %dy onto(%onto) : tensor<?xi64>, tensor<?x2xf32>, tensor<3x2xf32> -> tensor<3x2xf32>, tensor<f32>
+  return %d, %s : tensor<3x2xf32>, tensor<f32>
+}

@@ -86,30 +86,53 @@ void transformer::emitNest(Emit &b, kernel::EmbeddingGradientOp op) {
                  auto [lower, upper] = taskRange(b, task, size, rows);
                  b.forEach(lower, upper, 1, [&](Value row) { zeroRow(b, width, table, row); });
                });
-  forEachColumns(b, rowWork("embedding_gradient", "tokens", width, 3), tokens, width,
-                 [&](const ColumnBlock &block) {
-                   b.forEach(b.index(0), tokens, 1, [&](Value token) {
-                     Value id = b.load(ids, token);
-                     auto addRow = [&] {
-                       Value row = arith::IndexCastOp::create(b, b.getIndexType(), id);
-                       for (int64_t i = 0; i < block.vectors; ++i) {
-                         int64_t lanes = block.lanes(i);
-                         Value column = block.column(i);
-                         Value x = b.loadVector(dy, {token, column}, lanes);
-                         if (scale != 1)
-                           x = b.mulf(x, b.splat(scale));
-                         b.storeVector(b.addf(b.loadVector(table, {row, column}, lanes), x), table,
-                                       {row, column}, lanes);
-                       }
-                     };
-                     if (auto padding = op.getPaddingIndex()) {
-                       Value none = arith::ConstantIntOp::create(b, *padding, 64);
-                       b.ifThen(b.compare(arith::CmpIPredicate::ne, id, none), addRow);
-                     } else {
-                       addRow();
-                     }
-                   });
-                 });
+  // In f64, as those of sum_rows.
+  auto wide = VectorType::get({b.lanes()}, b.getF64Type());
+  auto squareOf = [&](Value x) {
+    x = arith::ExtFOp::create(b, wide, x);
+    return b.mulf(x, x);
+  };
+  bool sums = op.getOuts().size() > 1;
+  Value padding = op.getPaddingIndex()
+                      ? arith::ConstantIntOp::create(b, *op.getPaddingIndex(), 64).getResult()
+                      : Value();
+  auto emitBlock = [&](const ColumnBlock &block) {
+    auto addRow = [&](Value token, Value id, ValueRange raised) {
+      Value row = arith::IndexCastOp::create(b, b.getIndexType(), id);
+      Values next;
+      for (int64_t i = 0; i < block.vectors; ++i) {
+        int64_t lanes = block.lanes(i);
+        Value column = block.column(i);
+        Value x = b.loadVector(dy, {token, column}, lanes);
+        if (scale != 1)
+          x = b.mulf(x, b.splat(scale));
+        Value before = b.loadVector(table, {row, column}, lanes), after = b.addf(before, x);
+        b.storeVector(after, table, {row, column}, lanes);
+        if (sums)
+          next.push_back(b.addf(raised[i], b.subf(squareOf(after), squareOf(before))));
+      }
+      return next;
+    };
+    Values zeros(sums ? block.vectors : 0,
+                 arith::ConstantOp::create(b, b.getZeroAttr(wide)).getResult());
+    Values raised =
+        b.loop(b.index(0), tokens, 1, zeros, [&](Value token, ValueRange before) -> Values {
+          Value id = b.load(ids, token);
+          if (!padding)
+            return addRow(token, id, before);
+          return b.ifElse(
+              b.compare(arith::CmpIPredicate::ne, id, padding), before.getTypes(),
+              [&] { return addRow(token, id, before); }, [&] { return Values(before); });
+        });
+    for (auto [i, sum] : llvm::enumerate(raised))
+      b.storeVector(arith::TruncFOp::create(b, b.vectorType(), sum), op.getOuts()[2],
+                    block.column(i), block.lanes(i));
+  };
+  forEachColumns(b, rowWork("embedding_gradient", "tokens", width, 3), tokens, width, emitBlock);
+  if (sums) {
+    Value sum = arith::TruncFOp::create(b, b.getF32Type(), sumElements(b, op.getOuts()[2]));
+    b.store(sum, op.getOuts()[1], {});
+  }
 }
 
 void transformer::emitNest(Emit &b, kernel::SumSquaresOp op) {

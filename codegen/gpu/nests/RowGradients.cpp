@@ -176,6 +176,7 @@ private:
 
 /// The first token of an id adds the rows of all that have it, in their order: each knows the next.
 void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
+  assert(op.getOuts().size() == 1 && "add-optimizer's `tables` is for CPUs");
   Value ids = op.getIds(), dy = op.getDy(), table = op.getOuts()[0];
   Value tokens = b.dim(dy, 0), width = b.index(rowWidth(table));
   double scale = op.getScale().convertToDouble();

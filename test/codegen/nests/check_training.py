@@ -259,6 +259,24 @@ def check_embedding_gradient():
             check(f"embedding_gradient {rows}x{width} tokens {count}", np.array_equal(got, want))
 
 
+def check_embedding_squares():
+    """By how much the rows that are added raise the sum of squares."""
+    if arch == "gpu":  # where the squares of tables are summed apart
+        return
+    for width, rows, scale, padding, onto in ((33, 50, 8.0, 3, False), (133, 9, 2.0, 0, True), (16, 700, 1.0, None, True)):
+        attributes = f"scale = {scale} : f64" + (f", padding_index = {padding} : i64" if padding is not None else "") + ", onto" * onto
+        function = build("embedding_gradient", ["memref<?xi64>", memref(None, width)], [memref(rows, width), "memref<f32>", memref(width)], attributes)
+        for count in (0, 1, 37, 300):
+            ids, dy = random.integers(0, rows, count), normal(count, width)
+            table, raised = normal(rows, width) if onto else garbage(rows, width), garbage()
+            before = table.astype(np.float64) if onto else np.zeros((rows, width))
+            after = before.copy()
+            np.add.at(after, ids[ids != padding], scale * dy[ids != padding].astype(np.float64))
+            nests.call(function, ids, dy, table, raised, garbage(width))
+            check(f"embedding_gradient {rows}x{width} of {count}, table", *close(table, after, 1e-6))
+            check(f"embedding_gradient {rows}x{width} of {count}, squares", *close(raised, (after**2 - before**2).sum(), 1e-6))
+
+
 def check_token_gradient():
     for last in (False, True):
         dy, dx = "memref<?x21xf32, strided<[24, 1]>>", memref(None, 21)
@@ -414,4 +432,4 @@ def check_attention_gradient():
 
 
 run_checks(check_labels, check_cross_entropy, check_element_loss, check_spans, check_sums, check_doubles, check_norm_gradient, check_embedding_gradient,
-           check_token_gradient, check_rotary_inverse, check_dropout, check_attention_gradient)
+           check_token_gradient, check_rotary_inverse, check_dropout, check_attention_gradient, check_embedding_squares)
