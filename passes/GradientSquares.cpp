@@ -45,24 +45,31 @@ bool isProduct(Value value, SymbolTable &symbols) {
   return returned && isProduct(returned, symbols);
 }
 
-/// The sum of squares of what `isProduct`, in the function that has it.
-Value sumSquares(ModuleOp module, Value value) {
-  if (value.getDefiningOp<func::CallOp>())
-    return sumSquaresInCallees(module, value, /*tables=*/true).front();
-  if (!value.getDefiningOp<scf::ForOp>()) {
+Value sumSquaresOfLoop(ModuleOp module, OpResult result);
+
+/// Of each of `values`, which `isProduct`, the sum of squares, in the function that has it.
+SmallVector<Value> sumSquares(ModuleOp module, SmallVector<Value> values) {
+  SmallVector<Value> sums = sumSquaresInCallees(module, values, /*tables=*/true);
+  for (auto [value, sum] : llvm::zip_equal(values, sums)) {
+    if (sum)
+      continue;
+    if (value.getDefiningOp<scf::ForOp>()) {
+      sum = sumSquaresOfLoop(module, cast<OpResult>(value));
+      continue;
+    }
     OpBuilder b(value.getContext());
     b.setInsertionPointAfterValue(value);
-    return SumSquaresOp::create(b, value.getLoc(), value);
+    sum = SumSquaresOp::create(b, value.getLoc(), value);
   }
-  auto result = cast<OpResult>(value);
+  return sums;
+}
+
+/// One more result of a loop, the sum of squares of this one.
+Value sumSquaresOfLoop(ModuleOp module, OpResult result) {
   auto loop = cast<scf::ForOp>(result.getOwner());
   auto [begun, left] = begunAndLeft(result);
-  SmallVector<Value> both = {begun, left}, sums;
-  if (begun.getDefiningOp<func::CallOp>() && left.getDefiningOp<func::CallOp>())
-    sums = sumSquaresInCallees(module, both, /*tables=*/true); // which may be calls of one function
-  else
-    sums = {sumSquares(module, begun), sumSquares(module, left)};
-  IRRewriter rewriter(value.getContext());
+  SmallVector<Value> sums = sumSquares(module, {begun, left});
+  IRRewriter rewriter(module.getContext());
   // In the place of the sum before, so that the loop needs no other.
   auto yieldSum = [&](OpBuilder &b, Location loc, ArrayRef<BlockArgument> before) {
     Value number = tensor::ExtractOp::create(b, loc, sums[1], ValueRange());
@@ -80,7 +87,7 @@ void returnSquares(func::FuncOp callee, ArrayRef<unsigned> indices) {
   auto scalar = RankedTensorType::get({}, Float32Type::get(callee.getContext()));
   for (unsigned index : indices) {
     Operation *end = callee.front().getTerminator();
-    Value sum = sumSquares(callee->getParentOfType<ModuleOp>(), end->getOperand(index));
+    Value sum = sumSquares(callee->getParentOfType<ModuleOp>(), {end->getOperand(index)}).front();
     (void)callee.insertResult(callee.getNumResults(), scalar, {});
     end->insertOperands(end->getNumOperands(), sum);
   }

@@ -63,7 +63,7 @@ bool touches(Operation *op, ArrayRef<Value> roots) {
 SmallVector<int64_t> countTasks(scf::ForallOp tasks) {
   ArrayRef<int64_t> ends = tasks.getStaticUpperBound(), steps = tasks.getStaticStep();
   if (ShapedType::isDynamicShape(ends) || ShapedType::isDynamicShape(steps) ||
-      !llvm::all_of(tasks.getMixedLowerBound(), isZeroInteger))
+      llvm::is_contained(ends, 0) || !llvm::all_of(tasks.getMixedLowerBound(), isZeroInteger))
     return {};
   return llvm::map_to_vector(llvm::zip_equal(ends, steps), [](auto dimension) -> int64_t {
     return llvm::divideCeil(std::get<0>(dimension), std::get<1>(dimension));
