@@ -175,8 +175,8 @@ private:
 } // namespace
 
 /// The first token of an id adds the rows of all that have it, in their order: each knows the next.
+/// By how much a number's square rises stays beside it until all are summed.
 void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
-  assert(op.getOuts().size() == 1 && "add-optimizer's `tables` is for CPUs");
   Value ids = op.getIds(), dy = op.getDy(), table = op.getOuts()[0];
   Value tokens = b.dim(dy, 0), width = b.index(rowWidth(table));
   double scale = op.getScale().convertToDouble();
@@ -184,12 +184,19 @@ void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
     b.threads({b.dim(table, 0), width}, [&](ValueRange at) { b.store(b.scalar(0), table, at); });
   SameIds same{b, op, ids, tokens};
   same.find();
-  Value next = same.next, isFirst = same.isFirst;
+  Value next = same.next, isFirst = same.isFirst, raises;
+  bool sums = op.getOuts().size() > 1;
+  if (sums)
+    raises = b.buffer({ShapedType::kDynamic, rowWidth(table)}, b.getF64Type(), tokens);
+  auto square = [&](Value v) { return b.mulf(b.widen(v), b.widen(v)); };
   b.threads({tokens, width}, [&](ValueRange at) {
+    if (sums)
+      b.store(b.real(0), raises, at);
     b.ifThen(b.less(b.index(0), b.load(isFirst, at[0])), [&] {
       Values to = {b.loadIndex(ids, at[0]), at[1]};
+      Value before = b.load(table, to);
       auto loop = scf::WhileOp::create(
-          b, TypeRange{b.getIndexType(), b.getF32Type()}, ValueRange{at[0], b.load(table, to)},
+          b, TypeRange{b.getIndexType(), b.getF32Type()}, ValueRange{at[0], before},
           [&](OpBuilder &inner, Location loc, ValueRange values) {
             Value more =
                 arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::slt, values[0], tokens);
@@ -205,9 +212,18 @@ void transformer::simt::emitKernel(Loops &b, kernel::EmbeddingGradientOp op) {
             Value after = memref::LoadOp::create(inner, loc, next, values[0]);
             scf::YieldOp::create(inner, loc, ValueRange{after, sum});
           });
-      b.store(loop.getResult(1), table, to);
+      Value after = loop.getResult(1);
+      b.store(after, table, to);
+      if (sums)
+        b.store(b.subf(square(after), square(before)), raises, at);
     });
   });
+  if (sums)
+    sumOfAll(
+        b, b.mul(tokens, width),
+        [&](Value i) { return b.load(raises, {b.div(i, width), b.rem(i, width)}); },
+        cast<MemRefType>(table.getType()).getNumElements(),
+        [&](Value sum) { b.store(b.narrow(sum), op.getOuts()[1], {}); });
 }
 
 /// A thread a number: what it is in each of the windows that have its token.
