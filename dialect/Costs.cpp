@@ -8,11 +8,16 @@ using namespace mlir::transformer;
 using Costs = SmallVectorImpl<Cost>;
 
 RowOrigin PackTokensOp::getRowOrigin() { return RowOrigin::Mask; }
+RowOrigin LabelledTokensOp::getRowOrigin() { return RowOrigin::Mask; }
 
 RowOrigin UniformSequencesOp::getRowOrigin() { return RowOrigin::Fixed; }
 RowOrigin WindowsOp::getRowOrigin() { return RowOrigin::Result; }
 
-RowOrigin FirstTokenOp::getRowOrigin() { return RowOrigin::Sequences; }
+/// How many rows have a label a batch says; at most all have.
+RowOrigin FirstTokenOp::getRowOrigin() {
+  bool isOfLabels = getSequences().getDefiningOp<LabelledTokensOp>();
+  return isOfLabels ? RowOrigin::Operands : RowOrigin::Sequences;
+}
 RowOrigin LastTokenOp::getRowOrigin() { return RowOrigin::Sequences; }
 
 /// A multiplication and an addition for each weight and row.

@@ -37,6 +37,32 @@ def Transformer_PackTokensOp : Transformer_Op<"pack_tokens",
   let hasCanonicalizeMethod = 1; // drops inputs whose packed result nobody reads
 }
 
+def Transformer_LabelledTokensOp : Transformer_Op<"labelled_tokens",
+    [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
+  let summary = "the tokens that a loss is about";
+  let description = [{
+    Of the tokens that `pack_tokens` with this `mask` keeps those N whose label is neither
+    `ignore_index` nor `padding_index`: their labels, and N spans of the packed tokens, each of
+    which begins with one of them and ends where the next begins. `first_token` of the spans
+    gives the rows that `cross_entropy` counts. Tokens in front of the first are in no span.
+    With `shifted`, a token's label is its successor's, as `shift_labels` says.
+
+    Shapes: labels and mask `[B, S]`, sequences what `pack_tokens` made of the mask; result `[N]`.
+
+    ```mlir
+    %counted, %spans = transformer.labelled_tokens %labels, %seq mask(%mask)
+        : tensor<?x?xi64>, tensor<?x?xi64> -> tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins Transformer_IdGrid:$labels, Transformer_Sequences:$sequences, Transformer_IdGrid:$mask,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index, UnitAttr:$shifted);
+  let results = (outs Transformer_Ids:$counted, Transformer_Sequences:$spans);
+  let assemblyFormat = [{
+    $labels `,` $sequences `mask` `(` $mask `)` attr-dict `:` type($labels) `,` type($mask) `->` type($counted)
+  }];
+}
+
 def Transformer_UniformSequencesOp : Transformer_Op<"uniform_sequences",
     [Pure, DeclareOpInterfaceMethods<Transformer_CostOpInterface, ["getRowOrigin"]>]> {
   let summary = "sequences of one length, without padding";

@@ -132,6 +132,8 @@ void transformer::buildFusionPipeline(OpPassManager &manager, const LinearDtypes
   manager.addPass(createCSEPass());
   if (!purpose.trains())
     manager.addPass(createChooseTokensEarlyPass());
+  else if (purpose.dropsUnlabelled)
+    manager.addPass(createDropUnlabelledTokensPass());
   manager.addPass(createDeduplicateLayersPass());
   if (purpose.trains())
     addTraining(manager, purpose);

@@ -43,8 +43,9 @@ struct Purpose {
   bool accumulate = false;           // in training: a step may be divided
   std::string mixedPrecision = "no"; // or bf16, f16, tf32, in training: what products multiply
   bool deferUpdate = false;          // in training: the next step's forward hides the update
-  bool sumsTables = false;  // in training: what is added to a table's gradient sums its squares
-  int64_t rowsOfScores = 0; // of a vocabulary, at a time in training; 0: as many as for a CPU
+  bool sumsTables = false;      // in training: what is added to a table's gradient sums its squares
+  bool dropsUnlabelled = false; // in training: tokens without a label have no scores
+  int64_t rowsOfScores = 0;     // of a vocabulary, at a time in training; 0: as many as for a CPU
 
   bool trains() const { return mode == "train"; }
   /// Names the option, what was expected and what was found.

@@ -44,6 +44,35 @@ def AddLossPass : Pass<"transformer-add-loss", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::transformer::TransformerDialect"];
 }
 
+def DropUnlabelledTokensPass : Pass<"transformer-drop-unlabelled-tokens", "::mlir::ModuleOp"> {
+  let summary = "no scores of tokens whose label does not count";
+  let description = [{
+    Where a cross-entropy is of rows that a row-wise op has made, such as the head of a language
+    model, and of labels that are an input, the rows whose label is -100 or padding are left out
+    in front of the row-wise ops whose results nobody else reads: a head, its norm and its
+    transformation see the tokens that a loss is about, in a masked language model one in seven.
+    The mean is over the same terms as before.
+
+    Left alone: labels or a mask that are computed, since sizes of buffers follow from how many
+    count; scores that something else reads; other losses.
+
+    Example:
+    ```mlir
+    %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+    %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<50x8xf32> -> tensor<?x50xf32>
+    %l, %0 = transformer.pack_tokens(%labels) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+    %loss = transformer.cross_entropy %y, %l : tensor<?x50xf32>, tensor<?xi64> -> tensor<f32>
+    // becomes
+    %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+    %l, %spans = transformer.labelled_tokens %labels, %seq mask(%mask) : tensor<?x?xi64>, tensor<?x?xi64> -> tensor<?xi64>
+    %rows = transformer.first_token %x, %spans : tensor<?x8xf32> -> tensor<?x8xf32>
+    %y = transformer.linear %rows, %w out_in : tensor<?x8xf32>, tensor<50x8xf32> -> tensor<?x50xf32>
+    %loss = transformer.cross_entropy %y, %l : tensor<?x50xf32>, tensor<?xi64> -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::transformer::TransformerDialect"];
+}
+
 def AddLoraPass : Pass<"transformer-add-lora", "::mlir::ModuleOp"> {
   let summary = "low-rank adapters that are trained, beside frozen weights";
   let description = [{

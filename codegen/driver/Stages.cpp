@@ -50,7 +50,7 @@ namespace {
 
 void buildFused(OpPassManager &manager, const StageOptions &options) {
   Purpose purpose = options.purpose;
-  purpose.sumsTables = true;
+  purpose.sumsTables = purpose.dropsUnlabelled = true;
   purpose.deferUpdate = purpose.trains() && isTrueOfCpu(options.arch, [](cpu::TargetAttr target) {
                           return target.hidesUpdates();
                         });

@@ -29,10 +29,16 @@ void mlir::transformer::kernel::addKernelEffects(Operation *op, Effects &effects
   }
 }
 
-void CountTokensOp::getEffects(Effects &effects) {
-  if (isa<MemRefType>(getMask().getType()))
-    effects.emplace_back(MemoryEffects::Read::get(), &getMaskMutable());
+/// Of an op that reads its operands alone.
+static void addReads(Operation *op, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
 }
+
+void CountTokensOp::getEffects(Effects &effects) { addReads(*this, effects); }
+
+void CountLabelledTokensOp::getEffects(Effects &effects) { addReads(*this, effects); }
 
 LogicalResult
 mlir::transformer::kernel::bufferizeKernel(Operation *op, RewriterBase &rewriter,
@@ -103,9 +109,10 @@ bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, O
 
 namespace {
 
-struct CountTokensBufferization
-    : bufferization::BufferizableOpInterface::ExternalModel<CountTokensBufferization,
-                                                            CountTokensOp> {
+/// Of ops that count what they read.
+template <typename OpTy>
+struct CountBufferization
+    : bufferization::BufferizableOpInterface::ExternalModel<CountBufferization<OpTy>, OpTy> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const bufferization::AnalysisState &) const {
     return true;
@@ -156,7 +163,8 @@ void mlir::transformer::kernel::registerBufferization(DialectRegistry &registry)
 #define GET_OP_LIST
 #include "codegen/kernels/KernelOps.cpp.inc"
         >(*context);
-    CountTokensOp::attachInterface<CountTokensBufferization>(*context);
+    CountTokensOp::attachInterface<CountBufferization<CountTokensOp>>(*context);
+    CountLabelledTokensOp::attachInterface<CountBufferization<CountLabelledTokensOp>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, TransformerDialect *) {
     transformer::GetParameterOp::attachInterface<GetParameterBufferization>(*context);

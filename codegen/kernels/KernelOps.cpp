@@ -44,6 +44,21 @@ LogicalResult PackTokensOp::verify() {
   return success();
 }
 
+template <typename OpTy> static LogicalResult verifyLabels(OpTy op) {
+  if (failed(verifyBuffer(op, "labels", op.getLabels(), i64(op), {kAny, kAny})))
+    return failure();
+  return verifyBuffer(op, "a mask", op.getMask(), i64(op), {kAny, kAny});
+}
+
+LogicalResult CountLabelledTokensOp::verify() { return verifyLabels(*this); }
+
+LogicalResult LabelledTokensOp::verify() {
+  if (failed(verifyKernel(*this, 2)) || failed(verifyLabels(*this)) ||
+      failed(verifyBuffer(*this, "offsets", getOuts()[0], index(*this), {kAny})))
+    return failure();
+  return verifyBuffer(*this, "counted labels", getOuts()[1], i64(*this), {kAny});
+}
+
 LogicalResult UniformSequencesOp::verify() {
   if (failed(verifyKernel(*this, 2)) ||
       failed(verifyBuffer(*this, "offsets", getOuts()[0], index(*this), {kAny})))

@@ -78,6 +78,27 @@ def Kernel_PackTokensOp : Kernel_Op<"pack_tokens", [AttrSizedOperandSegments]> {
   let assemblyFormat = "`ins` `(` $mask (`,` $inputs^)? `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
+def Kernel_CountLabelledTokensOp : Op<Kernel_Dialect, "count_labelled_tokens", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "number of elements of a mask that are not zero and whose label counts";
+  let description = [{Sizes of buffers follow from it, so it reads inputs of the model alone. Semantics: `transformer.labelled_tokens`.}];
+  let arguments = (ins Kernel_Buffer:$labels, Kernel_Buffer:$mask, I64Attr:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index, UnitAttr:$shifted);
+  let results = (outs Index:$count);
+  let hasVerifier = 1;
+  let assemblyFormat = "$labels `,` $mask attr-dict `:` type($labels) `,` type($mask)";
+}
+
+def Kernel_LabelledTokensOp : Kernel_Op<"labelled_tokens"> {
+  let summary = "labels of tokens that a loss is about, and where they are";
+  let description = [{
+    ins: labels and mask `[B, S]` i64; outs: cu `[N + 1]` index, whose last is the number of
+    tokens, labels `[N]` i64. Semantics: `transformer.labelled_tokens`.
+  }];
+  let arguments = (ins Kernel_Buffer:$labels, Kernel_Buffer:$mask, Variadic<Kernel_Buffer>:$outs, I64Attr:$ignore_index,
+                       OptionalAttr<I64Attr>:$padding_index, UnitAttr:$shifted);
+  let assemblyFormat = "`ins` `(` $labels `,` $mask `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Kernel_UniformSequencesOp : Kernel_Op<"uniform_sequences"> {
   let summary = "offsets and places of sequences of one length";
   let description = [{outs: cu `[B + 1]` index, rows `[B * length]` index. Semantics: `transformer.uniform_sequences`.}];

@@ -51,6 +51,34 @@ struct ConvertPackTokens : OpConversionPattern<PackTokensOp> {
   }
 };
 
+/// Spans are sequences of the same tokens.
+struct ConvertLabelledTokens : OpConversionPattern<LabelledTokensOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(LabelledTokensOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SequenceValues of(adaptor.getSequences());
+    Value labels = adaptor.getLabels().front(), mask = adaptor.getMask().front();
+    auto indices = cast<RankedTensorType>(SequenceValues::types(getContext()).front());
+    auto ids = RankedTensorType::get({ShapedType::kDynamic}, rewriter.getI64Type());
+    Value count = kernel::CountLabelledTokensOp::create(
+        rewriter, loc, rewriter.getIndexType(), labels, mask, op.getIgnoreIndexAttr(),
+        op.getPaddingIndexAttr(), op.getShiftedAttr());
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    Value offsets = arith::AddIOp::create(rewriter, loc, count, one);
+    SmallVector<Value> outs = {tensor::EmptyOp::create(rewriter, loc, indices, ValueRange{offsets}),
+                               tensor::EmptyOp::create(rewriter, loc, ids, ValueRange{count})};
+    auto made = kernel::LabelledTokensOp::create(rewriter, loc, TypeRange{indices, ids}, labels,
+                                                 mask, outs, op.getIgnoreIndexAttr(),
+                                                 op.getPaddingIndexAttr(), op.getShiftedAttr());
+    Type type = op.getCounted().getType();
+    Value counted = rewriter.createOrFold<tensor::CastOp>(loc, type, made.getResult(1));
+    SmallVector<SmallVector<Value>> values = {{counted}, {made.getResult(0), of.rows, of.length}};
+    rewriter.replaceOpWithMultiple(op, std::move(values));
+    return success();
+  }
+};
+
 struct ConvertUniformSequences : OpConversionPattern<UniformSequencesOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(UniformSequencesOp op, OpAdaptor adaptor,
@@ -130,7 +158,8 @@ template <typename OpTy> struct ConvertOneToken : OpConversionPattern<OpTy> {
 
 void mlir::transformer::populateSequencePatterns(const TypeConverter &converter,
                                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertPackTokens, ConvertUniformSequences, ConvertTokenColumns, ConvertUnpackTokens,
-               ConvertOneToken<FirstTokenOp>, ConvertOneToken<LastTokenOp>,
-               ConvertOneToken<ClearEmptyOp>>(converter, patterns.getContext());
+  patterns.add<ConvertPackTokens, ConvertLabelledTokens, ConvertUniformSequences,
+               ConvertTokenColumns, ConvertUnpackTokens, ConvertOneToken<FirstTokenOp>,
+               ConvertOneToken<LastTokenOp>, ConvertOneToken<ClearEmptyOp>>(converter,
+                                                                            patterns.getContext());
 }

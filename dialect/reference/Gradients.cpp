@@ -97,6 +97,32 @@ LogicalResult reference::evaluate(CrossEntropyGradientOp op, Frame &frame) {
   return success();
 }
 
+LogicalResult reference::evaluate(LabelledTokensOp op, Frame &frame) {
+  const Tensor &labels = frame.tensor(op.getLabels()), &mask = frame.tensor(op.getMask());
+  Sequences spans = frame.sequences(op.getSequences());
+  if (labels.shape != mask.shape)
+    return frame.fail(op, "labels have shape " + shapeText(labels.shape) + ", but the mask has " +
+                              shapeText(mask.shape));
+  std::vector<int64_t> counted, first;
+  for (auto [t, place] : llvm::enumerate(spans.places)) {
+    bool isLast = op.getShifted() && (place + 1) % spans.length == 0;
+    int64_t label = isLast ? static_cast<int64_t>(op.getIgnoreIndex())
+                           : labels.integers()[place + (op.getShifted() ? 1 : 0)];
+    if (!counts(op, label))
+      continue;
+    counted.push_back(label);
+    first.push_back(t);
+  }
+  spans.batch = counted.size();
+  first.push_back(spans.tokens());
+  spans.offsets = std::move(first);
+  Tensor result = Tensor::integerZeros({spans.batch});
+  result.integers() = std::move(counted);
+  frame.set(op.getCounted(), std::move(result));
+  frame.set(op.getSpans(), std::move(spans));
+  return success();
+}
+
 LogicalResult reference::evaluate(CountLabelsOp op, Frame &frame) {
   const Tensor &labels = frame.tensor(op.getLabels());
   int64_t count = labels.size();

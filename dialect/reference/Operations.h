@@ -39,6 +39,7 @@ LogicalResult evaluate(WindowsOp op, Frame &frame);
 
 // Training: Gradients.cpp, but attention's in Attention.cpp.
 LogicalResult evaluate(ShiftLabelsOp op, Frame &frame);
+LogicalResult evaluate(LabelledTokensOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyOp op, Frame &frame);
 LogicalResult evaluate(CrossEntropyGradientOp op, Frame &frame);
 LogicalResult evaluate(ElementLossOp op, Frame &frame);

@@ -36,6 +36,20 @@ func.func @cross(%ids: tensor<?x?xi64> {transformer.name = "input_ids"}, %mask: 
   return %y : tensor<?x?x8xf32>
 }
 
+// Of tokens whose label counts there are at most as many as tokens.
+// CHECK-LABEL: @labelled(
+// CHECK-SAME: transformer.flops = {attention = [], per_token_of = {attention_mask = 128 : i64}}
+func.func @labelled(%ids: tensor<?x?xi64> {transformer.name = "input_ids"}, %mask: tensor<?x?xi64> {transformer.name = "attention_mask"}, %labels: tensor<?x?xi64> {transformer.name = "labels"}) -> tensor<?x8xf32> attributes {transformer.entry} {
+  %0, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %1, %spans = transformer.labelled_tokens %labels, %seq mask(%mask) : tensor<?x?xi64>, tensor<?x?xi64> -> tensor<?xi64>
+  %words = transformer.get_parameter @words : tensor<30x8xf32>
+  %head = transformer.get_parameter @head : tensor<8x8xf32>
+  %x = transformer.embedding %0, %words : tensor<?xi64>, tensor<30x8xf32> -> tensor<?x8xf32>
+  %rows = transformer.first_token %x, %spans : tensor<?x8xf32> -> tensor<?x8xf32>
+  %y = transformer.linear %rows, %head out_in : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  return %y : tensor<?x8xf32>
+}
+
 // Only entry points count.
 // CHECK-LABEL: func.func private @layer(
 // CHECK-NOT: transformer.flops

@@ -8,6 +8,22 @@ func.func @f(%m: memref<?xi64>) {
 
 // -----
 
+func.func @f(%l: memref<?xi64>, %m: memref<?x?xi64>) {
+  // expected-error @below {{expected labels of ?x?xi64, found 'memref<?xi64>'}}
+  %n = transformer_kernel.count_labelled_tokens %l, %m {ignore_index = -100 : i64} : memref<?xi64>, memref<?x?xi64>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?xi64>, %cu: memref<?xi64>, %l: memref<?xi64>) {
+  // expected-error @below {{expected offsets of ?xindex, found 'memref<?xi64>'}}
+  transformer_kernel.labelled_tokens ins(%m, %m) outs(%cu, %l) {ignore_index = -100 : i64} : (memref<?x?xi64>, memref<?x?xi64>, memref<?xi64>, memref<?xi64>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%m: memref<?x?xi64>, %cu: memref<?xindex>) {
   // expected-error @below {{expected 3 outs, found 2}}
   transformer_kernel.pack_tokens ins(%m, %m) outs(%cu, %cu) : (memref<?x?xi64>, memref<?x?xi64>, memref<?xindex>, memref<?xindex>) -> ()

@@ -7,6 +7,10 @@ func.func @tensors(%m: tensor<?x?xi64>, %cu: tensor<?xindex>, %rows: tensor<?xin
                    %packed: tensor<1x30x8xf32>) {
   // CHECK: transformer_kernel.count_tokens %{{.*}} : tensor<?x?xi64>
   %n = transformer_kernel.count_tokens %m : tensor<?x?xi64>
+  // CHECK: transformer_kernel.count_labelled_tokens %{{.*}}, %{{.*}} {ignore_index = -100 : i64, shifted} : tensor<?x?xi64>, tensor<?x?xi64>
+  %labelled = transformer_kernel.count_labelled_tokens %m, %m {ignore_index = -100 : i64, shifted} : tensor<?x?xi64>, tensor<?x?xi64>
+  // CHECK: transformer_kernel.labelled_tokens ins(%{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}) {ignore_index = -100 : i64, padding_index = 1 : i64} :
+  %labels:2 = transformer_kernel.labelled_tokens ins(%m, %m) outs(%cu, %ids) {ignore_index = -100 : i64, padding_index = 1 : i64} : (tensor<?x?xi64>, tensor<?x?xi64>, tensor<?xindex>, tensor<?xi64>) -> (tensor<?xindex>, tensor<?xi64>)
   // CHECK: transformer_kernel.pack_tokens ins(%{{.*}}) outs(%{{.*}}, %{{.*}}) :
   %0:2 = transformer_kernel.pack_tokens ins(%m) outs(%cu, %rows) : (tensor<?x?xi64>, tensor<?xindex>, tensor<?xindex>) -> (tensor<?xindex>, tensor<?xindex>)
   // CHECK: transformer_kernel.pack_tokens ins(%{{.*}}, %{{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}}) :

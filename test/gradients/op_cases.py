@@ -322,6 +322,18 @@ def last_token(case: Case) -> None:
     lose_of_sequences(case, "last_token")
 
 
+def labelled_tokens(case: Case) -> None:
+    """None, some and all labels count, or the next token's, and padding does not; padded on the right and on the left."""
+    for side, counted, options in (("a", 0.5, ""), ("a", 0.5, "shifted"), ("b", 0.5, "padding_index = 2 : i64, shifted"),
+                                   ("b", 1.0, "padding_index = 2 : i64"), ("a", 1.0, ""), ("a", 0.0, "shifted")):  # fmt: skip
+        x, labels = case.rows(f"x{case.count}", 5, side), case.labels(side, 5, counted)
+        case.lines.append(f"  %own{case.count}, %spans{case.count} = transformer.labelled_tokens {labels.name}, %seq_{side} mask(%mask_{side})"
+                          f" {{{options}}} : {GRID}, {GRID} -> {IDS}")  # fmt: skip
+        own = f"%own{case.count}"
+        y = case.op(f"transformer.first_token {x.name}, %spans{case.count} : {x.type} -> {x.type}", x)
+        case.add_loss(case.emit(f"transformer.cross_entropy {y.name}, {own} : {y.type}, {IDS} -> {SCALAR}", SCALAR))
+
+
 def dropout(case: Case) -> None:
     """Of rows, and of the probabilities of heads that share keys."""
     for number, (width, rate) in enumerate(((1, 0.5), (31, 0.1), (40, 0.9), (97, 0.25))):
@@ -369,7 +381,7 @@ def relative_scores(case: Case) -> None:
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
     attention, attention_of_others, relative_scores, linear, head, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
-    dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, windows)
+    dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, labelled_tokens, windows)
 
 # A difference knows of no padding_index.
 WITHOUT_DIFFERENCES = (embedding,)

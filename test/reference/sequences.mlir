@@ -50,6 +50,38 @@ func.func @first_token(%x: tensor<?x2xf32> {test.value = dense<[[1.0, 2.0], [3.0
   return %y : tensor<?x2xf32>
 }
 
+// Of the tokens a label counts of each but ignored ones and padding, here 7: in the order of rows, the
+// first of them is the third token. Next, the label of a token is its successor's.
+// CHECK-LABEL: @labelled
+// CHECK-NEXT: [3]
+// CHECK-NEXT: {{^}}2 4 6{{$}}
+// CHECK-NEXT: [3, 1]
+// CHECK-NEXT: {{^}}3{{$}}
+// CHECK-NEXT: {{^}}4{{$}}
+// CHECK-NEXT: {{^}}5{{$}}
+// CHECK-LABEL: @labelled_next
+// CHECK-NEXT: [2]
+// CHECK-NEXT: {{^}}2 6{{$}}
+// CHECK-NEXT: [2, 1]
+// CHECK-NEXT: {{^}}2{{$}}
+// CHECK-NEXT: {{^}}4{{$}}
+func.func @labelled(%x: tensor<?x1xf32> {test.value = dense<[[1.0], [2.0], [3.0], [4.0], [5.0]]> : tensor<5x1xf32>},
+                    %labels: tensor<?x?xi64> {test.value = dense<[[-100, 7, 2], [3, 4, 6]]> : tensor<2x3xi64>},
+                    %mask: tensor<?x?xi64> {test.value = dense<[[1, 1, 1], [0, 1, 1]]> : tensor<2x3xi64>}) -> (tensor<?xi64>, tensor<?x1xf32>) {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %l, %spans = transformer.labelled_tokens %labels, %seq mask(%mask) {padding_index = 7 : i64} : tensor<?x?xi64>, tensor<?x?xi64> -> tensor<?xi64>
+  %y = transformer.first_token %x, %spans : tensor<?x1xf32> -> tensor<?x1xf32>
+  return %l, %y : tensor<?xi64>, tensor<?x1xf32>
+}
+func.func @labelled_next(%x: tensor<?x1xf32> {test.value = dense<[[1.0], [2.0], [3.0], [4.0], [5.0]]> : tensor<5x1xf32>},
+                    %labels: tensor<?x?xi64> {test.value = dense<[[-100, 7, 2], [3, 4, 6]]> : tensor<2x3xi64>},
+                    %mask: tensor<?x?xi64> {test.value = dense<[[1, 1, 1], [0, 1, 1]]> : tensor<2x3xi64>}) -> (tensor<?xi64>, tensor<?x1xf32>) {
+  %seq = transformer.pack_tokens() mask(%mask) : tensor<?x?xi64>
+  %l, %spans = transformer.labelled_tokens %labels, %seq mask(%mask) {padding_index = 7 : i64, shifted} : tensor<?x?xi64>, tensor<?x?xi64> -> tensor<?xi64>
+  %y = transformer.first_token %x, %spans : tensor<?x1xf32> -> tensor<?x1xf32>
+  return %l, %y : tensor<?xi64>, tensor<?x1xf32>
+}
+
 // No token at all.
 // CHECK-LABEL: @empty
 // CHECK-NEXT: [0]

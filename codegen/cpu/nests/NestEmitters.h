@@ -11,6 +11,8 @@ namespace mlir::transformer {
 /// replaces the op's result.
 Value emitNest(Emit &b, kernel::CountTokensOp op);
 void emitNest(Emit &b, kernel::PackTokensOp op);
+Value emitNest(Emit &b, kernel::CountLabelledTokensOp op);
+void emitNest(Emit &b, kernel::LabelledTokensOp op);
 void emitNest(Emit &b, kernel::UniformSequencesOp op);
 void emitNest(Emit &b, kernel::TokenColumnsOp op);
 void emitNest(Emit &b, kernel::UnpackTokensOp op);

@@ -113,12 +113,15 @@ void transformer::emitNest(Emit &b, kernel::FirstTokenOp op) {
 void transformer::emitNest(Emit &b, kernel::TokenGradientOp op) {
   Value dy = op.getDy(), cu = op.getCu(), result = op.getOuts()[0], batch = b.dim(dy, 0);
   int64_t width = rowWidth(dy);
-  b.parallel(rowWork("token_gradient", "tokens", width, 1), b.dim(result, 0), batch,
-             [&](Value sequence) {
-               Value first = b.load(cu, sequence), end = b.load(cu, b.add(sequence, 1));
+  Value zero = b.index(0), one = b.index(1);
+  // Of tokens in front of the first sequence, then those of each.
+  b.parallel(rowWork("token_gradient", "tokens", width, 1), b.dim(result, 0), b.add(batch, 1),
+             [&](Value task) {
+               Value isFront = b.eq(task, zero), sequence = b.sub(b.max(task, one), one);
+               Value first = b.select(isFront, zero, b.load(cu, sequence)), end = b.load(cu, task);
                b.forEach(first, end, 1, [&](Value row) { zeroRow(b, width, result, row); });
-               b.ifThen(b.lt(first, end), [&] {
-                 Value token = op.getLast() ? b.sub(end, b.index(1)) : first;
+               b.ifThen(b.both(b.lt(zero, task), b.lt(first, end)), [&] {
+                 Value token = op.getLast() ? b.sub(end, one) : first;
                  copyRow(b, width, dy, sequence, result, token);
                });
              });

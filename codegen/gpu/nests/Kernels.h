@@ -17,6 +17,8 @@ namespace mlir::transformer::simt {
 /// replaces the op's result. Failure: an error at the op.
 Value emitKernel(Loops &b, kernel::CountTokensOp op);
 void emitKernel(Loops &b, kernel::PackTokensOp op);
+Value emitKernel(Loops &b, kernel::CountLabelledTokensOp op);
+void emitKernel(Loops &b, kernel::LabelledTokensOp op);
 void emitKernel(Loops &b, kernel::UniformSequencesOp op);
 void emitKernel(Loops &b, kernel::TokenColumnsOp op);
 void emitKernel(Loops &b, kernel::UnpackTokensOp op);

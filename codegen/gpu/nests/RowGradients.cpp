@@ -257,9 +257,11 @@ void transformer::simt::emitKernel(Loops &b, kernel::TokenGradientOp op) {
   Value dy = op.getDy(), cu = op.getCu(), result = op.getOuts()[0];
   b.threads({b.dim(result, 0), b.index(rowWidth(result))}, [&](ValueRange at) {
     Value sequence = sequenceOf(b, cu, at[0]);
-    Value which =
-        op.getLast() ? b.sub(b.load(cu, b.add(sequence, 1)), b.index(1)) : b.load(cu, sequence);
-    Value d = b.load(dy, {sequence, at[1]});
-    b.store(b.select(b.equal(at[0], which), d, b.scalar(0)), result, at);
+    b.store(b.scalar(0), result, at);
+    b.ifThen(b.less(sequence, b.dim(dy, 0)), [&] {
+      Value which =
+          op.getLast() ? b.sub(b.load(cu, b.add(sequence, 1)), b.index(1)) : b.load(cu, sequence);
+      b.ifThen(b.equal(at[0], which), [&] { b.store(b.load(dy, {sequence, at[1]}), result, at); });
+    });
   });
 }

@@ -75,6 +75,76 @@ void transformer::simt::emitKernel(Loops &b, kernel::PackTokensOp op) {
   });
 }
 
+namespace {
+
+/// As the host or one thread sees them: the tokens that the mask keeps, and their labels.
+template <typename OpTy> class LabelledTokens {
+public:
+  LabelledTokens(Loops &b, OpTy op) : b(b), op(op) {}
+
+  /// `visit` gets each token's label, 1 if that counts, else 0, and what the token before made of
+  /// the values; returns what the last one made of them.
+  Values walk(Values init, function_ref<Values(Value label, Value counts, ValueRange)> visit) {
+    Value mask = op.getMask(), zero = b.index(0), length = b.dim(mask, 1);
+    Value last = b.sub(length, b.index(1));
+    return b.loop(zero, b.dim(mask, 0), init, [&](Value row, ValueRange ofRow) {
+      return b.loop(zero, length, ofRow, [&](Value column, ValueRange values) {
+        auto skip = [&] { return Values(values); };
+        auto take = [&] {
+          Value label = labelAt(row, column, last);
+          return visit(label, counts(label), values);
+        };
+        return b.ifElse(b.less(zero, kept(b, mask, {row, column})), take, skip);
+      });
+    });
+  }
+
+private:
+  Value labelAt(Value row, Value column, Value last) {
+    if (!op.getShifted())
+      return b.load(op.getLabels(), {row, column});
+    Value next = b.load(op.getLabels(), {row, b.min(b.add(column, 1), last)});
+    return b.select(b.less(column, last), next, b.integer(op.getIgnoreIndex()));
+  }
+
+  Value counts(Value label) {
+    Value result = b.differ(label, b.integer(op.getIgnoreIndex()));
+    if (auto padding = op.getPaddingIndex())
+      result = b.both(result, b.differ(label, b.integer(*padding)));
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), result);
+  }
+
+  Loops &b;
+  OpTy op;
+};
+
+} // namespace
+
+/// The host's, as that of `count_tokens`.
+Value transformer::simt::emitKernel(Loops &b, kernel::CountLabelledTokensOp op) {
+  return LabelledTokens(b, op)
+      .walk({b.index(0)}, [&](Value, Value counts,
+                              ValueRange before) { return Values{b.add(before[0], counts)}; })
+      .front();
+}
+
+/// By one thread: pipelines for GPUs do not ask for it.
+void transformer::simt::emitKernel(Loops &b, kernel::LabelledTokensOp op) {
+  Value cu = op.getOuts()[0], labels = op.getOuts()[1];
+  b.once([&] {
+    Value zero = b.index(0);
+    Values ends =
+        LabelledTokens(b, op).walk({zero, zero}, [&](Value label, Value counts, ValueRange before) {
+          b.ifThen(b.less(zero, counts), [&] {
+            b.store(before[0], cu, before[1]);
+            b.store(label, labels, before[1]);
+          });
+          return Values{b.add(before[0], 1), b.add(before[1], counts)};
+        });
+    b.store(ends[0], cu, ends[1]);
+  });
+}
+
 /// Zeros everywhere, then the rows that there are.
 void transformer::simt::emitKernel(Loops &b, kernel::UnpackTokensOp op) {
   Value x = op.getX(), places = op.getRows(), result = op.getOuts()[0];

@@ -275,6 +275,40 @@ def check_embedding_squares():
             check(f"embedding_gradient {rows}x{width} of {count}, squares", *close(raised, (after**2 - before**2).sum(), 1e-6))
 
 
+def check_labelled_tokens():
+    """Masks with holes; rows, columns and labels that there are none of; and the gradient of rows that only some of have."""
+    grid = "memref<?x?xi64>"
+    text = "".join(f"""
+func.func @count{n}(%l: {grid}, %m: {grid}) -> index {{
+  %n = transformer_kernel.count_labelled_tokens %l, %m {{{options}}} : {grid}, {grid}
+  return %n : index
+}}
+func.func @take{n}(%l: {grid}, %m: {grid}, %cu: memref<?xindex>, %own: memref<?xi64>) {{
+  transformer_kernel.labelled_tokens ins(%l, %m) outs(%cu, %own) {{{options}}} : ({grid}, {grid}, memref<?xindex>, memref<?xi64>) -> ()
+  return
+}}""" for n, options in enumerate(("ignore_index = -100 : i64", "ignore_index = -100 : i64, padding_index = 3 : i64, shifted")))
+    library = nests.build(text, arch)
+    gradient = build("token_gradient", [memref(None, 21), "memref<?xindex>"], [memref(None, 21)], "")
+    for batch, length, density, counted in ((1, 1, 1, 1), (3, 7, 0.5, 0.5), (4, 300, 0.9, 0.15), (2, 9, 1, 0), (2, 9, 0, 1), (0, 4, 1, 1), (3, 0, 1, 1)):
+        mask = (random.random((batch, length)) < density).astype(np.int64)
+        labels = np.where(random.random((batch, length)) < counted, random.integers(0, 5, (batch, length)), -100)
+        tokens = int(mask.sum())
+        for n in range(2):
+            own = np.full((batch, length), -100)
+            own[:, : max(length - n, 0)] = labels[:, n:]
+            own = own[mask != 0]
+            rows = np.flatnonzero((own != -100) & ((own != 3) | (n == 0)))
+            cu, got = np.full(len(rows) + 1, -7), np.full(len(rows), -7)
+            ok = nests.call(library[f"count{n}"], labels, mask) == len(rows)
+            nests.call(library[f"take{n}"], labels, mask, cu, got)
+            ok &= np.array_equal(cu, [*rows, tokens]) and np.array_equal(got, own[rows])
+            check(f"labelled_tokens {batch}x{length} of {density} and {counted}{', the next' * n}", ok)
+            dy, dx, want = normal(len(rows), 21), garbage(tokens, 21), np.zeros((tokens, 21), np.float32)
+            want[rows] = dy
+            nests.call(gradient, dy, cu, dx)
+            check(f"token_gradient of {len(rows)} of {tokens}", np.array_equal(dx, want))
+
+
 def check_token_gradient():
     for last in (False, True):
         dy, dx = "memref<?x21xf32, strided<[24, 1]>>", memref(None, 21)
@@ -430,4 +464,5 @@ def check_attention_gradient():
 
 
 run_checks(check_labels, check_cross_entropy, check_element_loss, check_spans, check_sums, check_doubles, check_norm_gradient, check_embedding_gradient,
-           check_token_gradient, check_rotary_inverse, check_dropout, check_attention_gradient, check_embedding_squares)
+           check_token_gradient, check_rotary_inverse, check_dropout, check_attention_gradient, check_embedding_squares,
+           check_labelled_tokens)
