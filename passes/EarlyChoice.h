@@ -9,7 +9,7 @@ namespace mlir::transformer {
 
 /// What `chooseEarly` did.
 struct EarlyChoice {
-  SetVector<Operation *> ops; // which have fewer rows now, the last one first
+  SetVector<Operation *> ops;       // which have fewer rows now, the last one first
   SmallVector<Operation *> choices; // in front of them
 };
 

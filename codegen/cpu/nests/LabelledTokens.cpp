@@ -66,14 +66,13 @@ Value transformer::emitNest(Emit &b, kernel::CountLabelledTokensOp op) {
 
 void transformer::emitNest(Emit &b, kernel::LabelledTokensOp op) {
   Value cu = op.getOuts()[0], labels = op.getOuts()[1], zero = b.index(0);
-  Values ends = Tokens(b, op).walk(
-      {zero, zero}, [&](Value label, Value counts, ValueRange before) {
-        Value token = before[0], span = before[1];
-        b.ifThen(counts, [&] {
-          b.store(token, cu, span);
-          b.store(label, labels, span);
-        });
-        return Values{b.add(token, 1), b.select(counts, b.add(span, 1), span)};
-      });
+  Values ends = Tokens(b, op).walk({zero, zero}, [&](Value label, Value counts, ValueRange before) {
+    Value token = before[0], span = before[1];
+    b.ifThen(counts, [&] {
+      b.store(token, cu, span);
+      b.store(label, labels, span);
+    });
+    return Values{b.add(token, 1), b.select(counts, b.add(span, 1), span)};
+  });
   b.store(ends[0], cu, ends[1]);
 }
