@@ -30,7 +30,8 @@ struct Labels {
     if (shift && shift.getIgnoreIndexAttr() == loss.getIgnoreIndexAttr())
       grid = shift.getLabels();
     // How many labels count decides sizes of buffers, which inputs have to tell.
-    if (!isa<BlockArgument>(grid) || !isa<BlockArgument>(pack.getMask()))
+    if (!isa<BlockArgument>(grid) || !isa<BlockArgument>(pack.getMask()) ||
+        pack->getBlock() != loss->getBlock())
       return {};
     return Labels{pack, shift, grid};
   }
@@ -55,9 +56,7 @@ private:
   static void drop(CrossEntropyOp loss) {
     std::optional<Labels> labels = Labels::of(loss);
     Value logits = loss.getLogits();
-    Operation *head = logits.getDefiningOp();
-    if (!labels || !head || !isRowWise(head) || !logits.hasOneUse() ||
-        !cast<RankedTensorType>(loss.getLabels().getType()).isDynamicDim(0))
+    if (!labels || !cast<RankedTensorType>(loss.getLabels().getType()).isDynamicDim(0))
       return;
     PackTokensOp tokens = firstPack(*loss->getBlock(), labels->pack.getMask());
     ImplicitLocOpBuilder b(loss.getLoc(), loss);
@@ -68,10 +67,13 @@ private:
         loss.getPaddingIndexAttr(), labels->shift ? b.getUnitAttr() : UnitAttr());
     b.setInsertionPoint(loss);
     auto choice = FirstTokenOp::create(b, logits.getType(), logits, counted.getSpans());
-    loss->setOperands({choice, counted.getCounted()});
-    chooseEarly(choice);
+    loss.getLogitsMutable().assign(choice);
+    bool isEarly = !chooseEarly(choice).ops.empty();
     choice.replaceAllUsesWith(logits);
     choice.erase();
+    if (!isEarly) // nothing has fewer rows
+      return counted.erase();
+    loss.getLabelsMutable().assign(counted.getCounted());
     if (labels->pack.use_empty())
       labels->pack.erase();
   }

@@ -45,11 +45,20 @@ func.func @read(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>, %labels: tensor<?
 
 // -----
 
-// Left alone: labels that are computed, since sizes follow from them, and a class of each sequence.
+// Left alone: labels that are computed, since sizes follow from them, a class of each sequence, and
+// rows that are made before it is known which tokens there are, or that are read elsewhere.
 // CHECK-LABEL: func.func @computed(
 // CHECK-NOT: transformer.labelled_tokens
 // CHECK-LABEL: func.func @class(
 // CHECK-NOT: transformer.labelled_tokens
+// CHECK-LABEL: func.func @before(
+// CHECK: %[[Y:.*]] = transformer.linear
+// CHECK: %[[L:.*]], %{{.*}} = transformer.pack_tokens
+// CHECK-NEXT: transformer.cross_entropy %[[Y]], %[[L]]
+// CHECK-LABEL: func.func @given(
+// CHECK-SAME: %[[GIVEN:[^:]*]]: tensor<?x8xf32>
+// CHECK: %[[L:.*]], %{{.*}} = transformer.pack_tokens
+// CHECK-NEXT: transformer.cross_entropy %[[GIVEN]], %[[L]]
 func.func @computed(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>, %labels: tensor<?x?xi64>, %w: tensor<50x8xf32>) -> tensor<f32> {
   %i, %seq = transformer.pack_tokens(%ids) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
   %x = transformer.embedding %i, %w : tensor<?xi64>, tensor<50x8xf32> -> tensor<?x8xf32>
@@ -63,5 +72,16 @@ func.func @computed(%ids: tensor<?x?xi64>, %mask: tensor<?x?xi64>, %labels: tens
 func.func @class(%x: tensor<?x8xf32>, %labels: tensor<?xi64>, %w: tensor<50x8xf32>) -> tensor<f32> {
   %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<50x8xf32> -> tensor<?x50xf32>
   %loss = transformer.cross_entropy %y, %labels : tensor<?x50xf32>, tensor<?xi64> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+func.func @before(%x: tensor<?x8xf32>, %mask: tensor<?x?xi64>, %labels: tensor<?x?xi64>, %w: tensor<50x8xf32>) -> tensor<f32> {
+  %y = transformer.linear %x, %w out_in : tensor<?x8xf32>, tensor<50x8xf32> -> tensor<?x50xf32>
+  %l, %0 = transformer.pack_tokens(%labels) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %loss = transformer.cross_entropy %y, %l : tensor<?x50xf32>, tensor<?xi64> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+func.func @given(%x: tensor<?x8xf32>, %mask: tensor<?x?xi64>, %labels: tensor<?x?xi64>) -> tensor<f32> {
+  %l, %0 = transformer.pack_tokens(%labels) mask(%mask) : (tensor<?x?xi64>), tensor<?x?xi64> -> tensor<?xi64>
+  %loss = transformer.cross_entropy %x, %l : tensor<?x8xf32>, tensor<?xi64> -> tensor<f32>
   return %loss : tensor<f32>
 }
