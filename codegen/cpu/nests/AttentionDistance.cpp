@@ -1,5 +1,6 @@
 //===- AttentionDistance.cpp - what scores have of a distance -------------===//
 #include "codegen/cpu/nests/AttentionDistance.h"
+#include "codegen/cpu/nests/NestWork.h"
 #include "codegen/cpu/nests/Rows.h"
 #include "codegen/math/VectorMath.h"
 #include <numeric>
@@ -84,4 +85,24 @@ Value transformer::addRelativeScores(Emit &b, Value score, const RelativeScores 
     score = emitFma(b, values, factor, score);
   }
   return score;
+}
+
+void transformer::sumBiasShares(Emit &b, Value shares, Value result) {
+  auto type = cast<MemRefType>(shares.getType());
+  int64_t heads = type.getDimSize(1), positions = rowWidth(shares);
+  bool isSlope = cast<MemRefType>(result.getType()).getRank() == 1;
+  Value batch = b.dim(shares, 0);
+  Work work = rowWork("attention_gradient bias", "sequences", heads * positions, 1);
+  b.parallel(work, batch, b.index(heads), [&](Value head) {
+    sweepRow(b, positions, {}, [&](Value column, int64_t lanes, Value) {
+      Value sum = b.loop(b.index(0), batch, 1, b.splat(0), [&](Value i, ValueRange before) {
+        return Values{b.addf(before[0], b.loadVector(shares, {i, head, column}, lanes))};
+      })[0];
+      SmallVector<Value> to = {head};
+      if (!isSlope)
+        to.push_back(column);
+      b.storeVector(sum, result, to, lanes);
+      return Value();
+    });
+  });
 }

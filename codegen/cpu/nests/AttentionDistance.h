@@ -10,6 +10,9 @@ namespace mlir::transformer {
 /// query.
 Value addPositionBias(Emit &b, Value score, Value bias, Value head, Value distance);
 
+/// The gradient of position_bias: the sum of the sequences' shares, in their order.
+void sumBiasShares(Emit &b, Value shares, Value result);
+
 /// Scores by distance of queries and of keys, and the column of a distance in both.
 struct RelativeScores {
   Value ofQueries, ofKeys; // [Tq, heads * P], [Tk, kvHeads * P]; null: none

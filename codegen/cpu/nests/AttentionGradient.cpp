@@ -85,7 +85,7 @@ public:
       b.forEach(b.index(0), keys, keyBlock, [&](Value first) { emitKeys(first); });
     });
     if (bias)
-      sumBias(batch);
+      sumBiasShares(b, op.getOuts().back(), op.getOuts()[3]);
   }
 
 private:
@@ -189,7 +189,10 @@ private:
       b.store(b.scalar(1e30), shifts, row);
       b.store(b.scalar(0), deltas, row);
     });
-    b.forEach(b.index(0), rows, tileRows, [&](Value row) { emitScores(block, row); });
+    b.forEach(b.index(0), rows, tileRows, [&](Value row) {
+      fetchNextHead(block, row);
+      emitScores(block, row);
+    });
     if (bias)
       zeroRow(b, queryBlock + keyBlock, byDistance, {});
     b.forEach(b.index(0), rows, 1, [&](Value row) { emitProbabilities(block, row); });
@@ -223,6 +226,21 @@ private:
     b.store(b.sumLanes(delta), deltas, row);
     Value logSumExp = b.load(op.getLogSumExp(), {from, headOf(block.head)});
     b.store(b.mulf(logSumExp, b.scalar(log2e)), shifts, row);
+  }
+
+  /// What the task of the next head, whose columns are behind these, reads and writes of the rows
+  /// of a tile.
+  void fetchNextHead(const Block &block, Value tile) {
+    auto fetch = [&](Value first, Value count, Value column, ValueRange buffers) {
+      b.forEach(tile, b.min(b.add(tile, tileRows), count), 1, [&](Value row) {
+        for (Value rows : buffers)
+          b.prefetchRow(rows, b.add(first, row), b.add(column, headDim), headDim);
+      });
+    };
+    ValueRange outs = op.getOuts();
+    fetch(b.add(queryRow, block.query), block.queries, columnOf(block.head),
+          {op.getQ(), op.getDresult(), op.getResult(), outs[0]});
+    fetch(b.add(keyRow, block.key), block.keys, kvColumn, {op.getK(), op.getV(), outs[1], outs[2]});
   }
 
   /// How many keys from the block's first on some row of a tile sees, where it may see them.
@@ -387,26 +405,6 @@ private:
       }
       SmallVector<Value> to = {sequence, head, at};
       b.store(b.addf(b.load(shares, to), sum), shares, to);
-    });
-  }
-
-  /// The sum of the sequences' shares, in their order.
-  void sumBias(Value batch) {
-    Value result = op.getOuts()[3], shares = op.getOuts().back();
-    int64_t positions = rowWidth(shares);
-    bool isSlope = cast<MemRefType>(result.getType()).getRank() == 1;
-    Work work = rowWork("attention_gradient bias", "sequences", heads * positions, 1);
-    b.parallel(work, batch, b.index(heads), [&](Value head) {
-      sweepRow(b, positions, {}, [&](Value column, int64_t lanes, Value) {
-        Value sum = b.loop(b.index(0), batch, 1, b.splat(0), [&](Value i, ValueRange before) {
-          return Values{b.addf(before[0], b.loadVector(shares, {i, head, column}, lanes))};
-        })[0];
-        SmallVector<Value> to = {head};
-        if (!isSlope)
-          to.push_back(column);
-        b.storeVector(sum, result, to, lanes);
-        return Value();
-      });
     });
   }
 
