@@ -58,8 +58,10 @@ def ShareSoftmax : Pass<"transformer-share-softmax", "::mlir::ModuleOp"> {
   let summary = "The backward of a loss reads what the loss knows of its rows";
   let description = [{
     A `transformer_kernel.cross_entropy_gradient` behind the `cross_entropy` of the same scores and
-    labels gets the largest score and the sum of exponentials of each row from there.
+    labels gets the largest score and the sum of exponentials of each row from there. Or it computes
+    the loss, too, with a row in the caches for both, where its own dloss does not depend on it.
   }];
+  let options = [Option<"inOneSweep", "in-one-sweep", "bool", "false", "the backward computes the loss">];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 

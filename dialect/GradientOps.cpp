@@ -79,10 +79,14 @@ LogicalResult SumRowsOp::verify() {
 }
 
 LogicalResult LayerNormGradientOp::verify() {
+  if (failed(verifyOnto(*this, getX().getType())))
+    return failure();
   return verifyNorm(*this, widthOf(getX()), getGamma(), getGamma(), getNorm());
 }
 
 LogicalResult RmsNormGradientOp::verify() {
+  if (failed(verifyOnto(*this, getX().getType())))
+    return failure();
   int64_t width = widthOf(getX()), heads = getNumHeads();
   if (heads < 1 || width % heads)
     return emitOpError() << "expected num_heads that divides the width " << width << ", found "

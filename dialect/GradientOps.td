@@ -285,17 +285,22 @@ def Transformer_LayerNormGradientOp : Transformer_Op<"layer_norm_gradient",
     With `h = (x - mean) / d` of each row and `g = dy * gamma`:
     `dx = (g - mean(g) - h c sum(g h)) / d`, where c is `1 / W`, with `unbiased`
     `1 / (W - 1)`, and with `eps_outside` divided by `1 - eps / d`;
-    `dgamma = sum over t of dy h`, `dbeta = sum over t of dy`.
+    `dgamma = sum over t of dy h`, `dbeta = sum over t of dy`. dx is added to `onto`, another
+    gradient of x (`transformer-fuse-residual-norm`), where there is one.
 
-    Shapes: x, dy and dx `[T, W]`; gamma, dgamma and dbeta `[W]`. Error: as `layer_norm`.
+    Shapes: x, dy, onto and dx `[T, W]`; gamma, dgamma and dbeta `[W]`. Errors: as `layer_norm`,
+    and an onto of another type than x.
 
     ```mlir
     %dx, %dgamma, %dbeta = transformer.layer_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-12> : tensor<?x768xf32>, tensor<768xf32>
+    %sum, %dgamma, %dbeta = transformer.layer_norm_gradient %x, %gamma, %dy onto(%residual) norm<eps = 1.0e-12>
+        : tensor<?x768xf32>, tensor<768xf32>, tensor<?x768xf32>
     ```
   }];
-  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Rows:$dy, Transformer_NormAttr:$norm);
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Rows:$dy,
+                       Optional<Transformer_Rows>:$onto, Transformer_NormAttr:$norm);
   let results = (outs Transformer_Rows:$dx, Transformer_Vector:$dgamma, Transformer_Vector:$dbeta);
-  let assemblyFormat = "$x `,` $gamma `,` $dy `norm` `` $norm attr-dict `:` type($x) `,` type($gamma)";
+  let assemblyFormat = "$x `,` $gamma `,` $dy (`onto` `(` $onto^ `)`)? `norm` `` $norm attr-dict `:` type($x) `,` type($gamma) (`,` type($onto)^)?";
   let hasVerifier = 1;
 }
 
@@ -304,18 +309,21 @@ def Transformer_RmsNormGradientOp : Transformer_Op<"rms_norm_gradient",
   let summary = "backward of rms_norm";
   let description = [{
     With `h = x / d` of each row, or part of one, of width W and `g = dy * gamma`:
-    `dx = (g - h mean(g h)) / d`, `dgamma = sum of dy h` over all of them.
+    `dx = (g - h mean(g h)) / d`, `dgamma = sum of dy h` over all of them. dx is added to `onto`,
+    another gradient of x (`transformer-fuse-residual-norm`), where there is one.
 
-    Shapes: x, dy and dx `[T, W num_heads]`, gamma and dgamma `[W]`. Error: as `rms_norm`.
+    Shapes: x, dy, onto and dx `[T, W num_heads]`, gamma and dgamma `[W]`. Errors: as `rms_norm`,
+    and an onto of another type than x.
 
     ```mlir
     %dx, %dgamma = transformer.rms_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-6> : tensor<?x2048xf32>, tensor<2048xf32>
     ```
   }];
-  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Rows:$dy, Transformer_NormAttr:$norm,
+  let arguments = (ins Transformer_Rows:$x, Transformer_Vector:$gamma, Transformer_Rows:$dy,
+                       Optional<Transformer_Rows>:$onto, Transformer_NormAttr:$norm,
                        DefaultValuedAttr<I64Attr, "1">:$num_heads);
   let results = (outs Transformer_Rows:$dx, Transformer_Vector:$dgamma);
-  let assemblyFormat = "$x `,` $gamma `,` $dy `norm` `` $norm attr-dict `:` type($x) `,` type($gamma)";
+  let assemblyFormat = "$x `,` $gamma `,` $dy (`onto` `(` $onto^ `)`)? `norm` `` $norm attr-dict `:` type($x) `,` type($gamma) (`,` type($onto)^)?";
   let hasVerifier = 1;
 }
 

@@ -49,7 +49,7 @@ LogicalResult LayerNormOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange of
                                           Gradients ofOperands) {
   auto op =
       LayerNormGradientOp::create(b, getX().getType(), getGamma().getType(), getBeta().getType(),
-                                  getX(), getGamma(), ofResults[0], getNorm());
+                                  getX(), getGamma(), ofResults[0], /*onto=*/Value(), getNorm());
   ofOperands[0] = op.getDx(), ofOperands[1] = op.getDgamma(), ofOperands[2] = op.getDbeta();
   return success();
 }
@@ -57,7 +57,7 @@ LogicalResult LayerNormOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange of
 LogicalResult RmsNormOp::buildGradients(ImplicitLocOpBuilder &b, ValueRange ofResults,
                                         Gradients ofOperands) {
   auto op = RmsNormGradientOp::create(b, getX().getType(), getGamma().getType(), getX(), getGamma(),
-                                      ofResults[0], getNorm(), getNumHeads());
+                                      ofResults[0], /*onto=*/Value(), getNorm(), getNumHeads());
   ofOperands[0] = op.getDx(), ofOperands[1] = op.getDgamma();
   return success();
 }

@@ -1,4 +1,5 @@
 //===- FuseResidualNorm.cpp - residual sum and norm in one ----------------===//
+#include "dialect/GradientOps.h"
 #include "dialect/TransformerDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
@@ -53,11 +54,34 @@ template <typename FusedOp, typename NormOp> void fuse(NormOp norm, Operation *i
   sum.erase();
 }
 
+/// dx of a norm's gradient and what it is added to, in one.
+template <typename GradientOp> bool fuseGradient(GradientOp op, DominanceInfo &dominance) {
+  Value dx = op.getDx();
+  auto sum = dx.hasOneUse() ? dyn_cast<arith::AddFOp>(*dx.user_begin()) : arith::AddFOp();
+  if (!sum || op.getOnto())
+    return false;
+  Value other = sum.getLhs() == dx ? sum.getRhs() : sum.getLhs();
+  if (!dominance.properlyDominates(other, op))
+    return false;
+  op.getOntoMutable().assign(other);
+  op->setLoc(FusedLoc::get(op.getContext(), {op.getLoc(), sum.getLoc()}));
+  sum.replaceAllUsesWith(dx);
+  sum.erase();
+  return true;
+}
+
 struct FuseResidualNorm : transformer::impl::FuseResidualNormPassBase<FuseResidualNorm> {
   void runOnOperation() override {
     auto &dominance = getAnalysis<DominanceInfo>(); // blocks do not change
     fuseAll<LayerNormOp, ResidualLayerNormOp>(dominance);
     fuseAll<RmsNormOp, ResidualRmsNormOp>(dominance);
+    fuseGradients<LayerNormGradientOp>(dominance);
+    fuseGradients<RmsNormGradientOp>(dominance);
+  }
+
+  template <typename GradientOp> void fuseGradients(DominanceInfo &dominance) {
+    rewriteInRounds<GradientOp>(getOperation(),
+                                [&](GradientOp op) { return fuseGradient(op, dominance); });
   }
 
   template <typename NormOp, typename FusedOp> void fuseAll(DominanceInfo &dominance) {

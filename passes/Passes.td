@@ -176,9 +176,11 @@ def FuseResidualNormPass : Pass<"transformer-fuse-residual-norm", "::mlir::func:
   let description = [{
     `layer_norm(arith.addf(a, b))` becomes `residual_layer_norm(a, b)`. Where
     something else reads the sum (pre-norm models), it becomes the second result.
-    A sum that two norms read is fused with the first.
+    A sum that two norms read is fused with the first. Backward, `arith.addf(r, dx)` of the dx of
+    a norm's gradient becomes that gradient's, onto r.
 
-    Left alone: a sum that is read before gamma and beta exist.
+    Left alone: a sum that is read before gamma and beta exist; a dx that something else reads, or
+    that is made before r.
 
     Example:
     ```mlir

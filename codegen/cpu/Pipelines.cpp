@@ -25,7 +25,7 @@ void mlir::transformer::buildCpuPackPipeline(OpPassManager &manager, StringRef a
   manager.addPass(createPackLinear());
   manager.addPass(createSaveWords());
   manager.addNestedPass<func::FuncOp>(createRoundOnce());
-  addPreparePasses(manager);
+  addPreparePasses(manager, /*rowsStayInCaches=*/true);
 }
 
 // What needs no look at the module goes function by function, several at a time.

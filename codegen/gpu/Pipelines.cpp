@@ -18,7 +18,7 @@ void mlir::transformer::buildGpuThreadsPipeline(OpPassManager &manager) {
   manager.addPass(createInlineKernels());
   manager.addPass(createNarrowCalls());
   manager.addPass(createFuseRoundings());
-  addPreparePasses(manager);
+  addPreparePasses(manager, /*rowsStayInCaches=*/false);
   manager.addPass(createLowerPrepare());
   manager.addPass(createFuseProducts());
   manager.addPass(createBufferizeModule());

@@ -25,7 +25,13 @@ LogicalResult CrossEntropyOp::verify() {
 }
 
 LogicalResult CrossEntropyGradientOp::verify() {
-  if (failed(verifyKernel(*this, 1)))
+  bool hasLoss = getOuts().size() > 1;
+  if (failed(verifyKernel(*this, hasLoss ? 3 : 1)))
+    return failure();
+  if (hasLoss && getSoftmax())
+    return emitOpError("expected a softmax or a loss, found both");
+  if (hasLoss && (failed(verifyBuffer(*this, "the loss", getOuts()[1], f32(*this), {})) ||
+                  failed(verifyBuffer(*this, "losses of rows", getOuts()[2], f32(*this), {kAny}))))
     return failure();
   FailureOr<int64_t> classes = verifyRows(*this, "logits", getLogits());
   if (failed(classes) || failed(verifyBuffer(*this, "labels", getLabels(), i64(*this), {kAny})) ||
@@ -184,6 +190,8 @@ LogicalResult NormGradientOp::verify() {
   if (failed(verifyBuffer(*this, "gamma", getGamma(), f32(*this), {part})) ||
       failed(verifyBuffer(*this, "dy", getDy(), f32(*this), {kAny, *width})) ||
       failed(verifyBuffer(*this, "dx", getOuts()[0], f32(*this), {kAny, *width})))
+    return failure();
+  if (getOnto() && failed(verifyBuffer(*this, "onto", getOnto(), f32(*this), {kAny, *width})))
     return failure();
   for (Value out : getOuts().drop_front().drop_back())
     if (failed(verifyBuffer(*this, "dgamma and dbeta", out, f32(*this), {part})))

@@ -32,7 +32,8 @@ def Kernel_CrossEntropyGradientOp : Kernel_Op<"cross_entropy_gradient", [AttrSiz
   let summary = "backward of cross_entropy";
   let description = [{
     ins: logits `[T, V]`, labels `[T]` i64, dloss, a scalar, softmax `[T, 2]` 0 or 1 times, as `cross_entropy` has it;
-    outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16, or words of two bfloat16 each, `[T, S]`, S >= V / 2.
+    outs: dlogits `[T, V]`, f32 or rounded to bf16 or f16, or words of two bfloat16 each, `[T, S]`, S >= V / 2;
+    optionally, without a softmax, the outs of `cross_entropy`: the loss and scratch `[T]`.
   }];
   let arguments = (ins Kernel_Buffer:$logits, Kernel_Buffer:$labels, Kernel_Buffer:$dloss,
                        Optional<Kernel_Buffer>:$softmax, Variadic<Kernel_Buffer>:$outs,
@@ -107,17 +108,17 @@ def Kernel_SumSquaresOp : Kernel_Op<"sum_squares"> {
   let assemblyFormat = "`ins` `(` $x `)` `outs` `(` $outs `)` attr-dict `:` functional-type(operands, results)";
 }
 
-def Kernel_NormGradientOp : Kernel_Op<"norm_gradient"> {
+def Kernel_NormGradientOp : Kernel_Op<"norm_gradient", [AttrSizedOperandSegments]> {
   let summary = "backward of layer_norm, with `rms` of rms_norm";
   let description = [{
-    ins: x `[T, W]` (rows may be strided), gamma `[D]`, dy `[T, W]`; D is W, or with
-    `rms` a part of it. outs: dx `[T, W]`, dgamma `[D]`, without `rms` dbeta `[D]`, and
-    scratch `[T, 2 W / D]`, what is subtracted from a part's numbers and what they are
+    ins: x `[T, W]` (rows may be strided), gamma `[D]`, dy `[T, W]`, onto `[T, W]` 0 or 1 times,
+    to which dx is added; D is W, or with `rms` a part of it. outs: dx `[T, W]`, dgamma `[D]`,
+    without `rms` dbeta `[D]`, and scratch `[T, 2 W / D]`, what is subtracted from a part's numbers and what they are
     then multiplied by.
   }];
-  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$gamma, Kernel_Buffer:$dy, Variadic<Kernel_Buffer>:$outs,
-                       Transformer_NormAttr:$norm, UnitAttr:$rms);
-  let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $dy `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Kernel_Buffer:$x, Kernel_Buffer:$gamma, Kernel_Buffer:$dy, Optional<Kernel_Buffer>:$onto,
+                       Variadic<Kernel_Buffer>:$outs, Transformer_NormAttr:$norm, UnitAttr:$rms);
+  let assemblyFormat = "`ins` `(` $x `,` $gamma `,` $dy (`,` `onto` $onto^)? `)` `outs` `(` $outs `)` `norm` `` $norm attr-dict `:` functional-type(operands, results)";
 }
 
 def Kernel_WindowsGradientOp : Kernel_Op<"windows_gradient"> {

@@ -103,6 +103,10 @@ bool mlir::transformer::kernel::mayShareMemory(Operation *op, OpOperand *read, O
     return false;
   if (isa<RotaryEmbeddingOp, DropoutOp, CrossEntropyGradientOp>(op))
     return read->getOperandNumber() == 0;
+  if (auto gradient = dyn_cast<NormGradientOp>(op)) { // not dy, even if it is the same
+    bool isOnto = gradient.getOnto() && read == &*gradient.getOntoMutable().begin();
+    return isOnto && write == &gradient.getOutsMutable()[0];
+  }
   auto norm = dyn_cast<LayerNormOp>(op);
   return norm && read->getOperandNumber() <= norm.getResidual().size();
 }

@@ -187,7 +187,7 @@ template <typename OpTy> struct ConvertNormGradient : OpConversionPattern<OpTy> 
     bool rms = std::is_same_v<OpTy, RmsNormGradientOp>;
     auto converted = kernel::NormGradientOp::create(
         rewriter, op.getLoc(), ValueRange(outs).getTypes(), x, adaptor.getGamma(), adaptor.getDy(),
-        outs, op.getNorm(), rms ? rewriter.getUnitAttr() : UnitAttr());
+        adaptor.getOnto(), outs, op.getNorm(), rms ? rewriter.getUnitAttr() : UnitAttr());
     rewriter.replaceOp(op, converted.getResults().drop_back());
     return success();
   }

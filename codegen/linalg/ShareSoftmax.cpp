@@ -2,7 +2,9 @@
 #include "codegen/Passes.h"
 #include "codegen/kernels/KernelDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::transformer {
 #define GEN_PASS_DEF_SHARESOFTMAX
@@ -36,13 +38,29 @@ Value softmaxOf(kernel::CrossEntropyOp loss) {
   return kernel::withOut(dps, out)->getResults().back();
 }
 
+/// The gradient, in front of all that reads the loss, computes it; false if it waits for the loss.
+bool computesLoss(kernel::CrossEntropyGradientOp gradient, kernel::CrossEntropyOp loss) {
+  IRRewriter rewriter(gradient.getContext());
+  if (loss.getLabelSmoothing() != gradient.getLabelSmoothing() || !loss->getResult(1).use_empty() ||
+      failed(moveOperationDependencies(rewriter, gradient, loss)))
+    return false;
+  gradient->moveAfter(loss);
+  Operation *both = gradient;
+  for (Value out : loss.getOuts())
+    both = kernel::withOut(cast<DestinationStyleOpInterface>(both), out);
+  rewriter.replaceOp(loss, both->getResults().drop_front());
+  return true;
+}
+
 struct ShareSoftmaxPass : mlir::transformer::impl::ShareSoftmaxBase<ShareSoftmaxPass> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation()->walk([](kernel::CrossEntropyGradientOp gradient) {
-      if (kernel::CrossEntropyOp loss = lossOf(gradient))
+    SmallVector<kernel::CrossEntropyGradientOp> gradients;
+    getOperation()->walk([&](kernel::CrossEntropyGradientOp op) { gradients.push_back(op); });
+    for (kernel::CrossEntropyGradientOp gradient : gradients)
+      if (kernel::CrossEntropyOp loss = lossOf(gradient);
+          loss && !(inOneSweep && computesLoss(gradient, loss)))
         gradient.getSoftmaxMutable().assign(softmaxOf(loss));
-    });
   }
 };
 

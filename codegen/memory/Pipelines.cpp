@@ -30,8 +30,8 @@ void mlir::transformer::addConversionToLlvm(OpPassManager &manager) {
   addBlockCleanUp(manager.nestAny());
 }
 
-void mlir::transformer::addPreparePasses(OpPassManager &manager) {
-  manager.addPass(createShareSoftmax());
+void mlir::transformer::addPreparePasses(OpPassManager &manager, bool rowsStayInCaches) {
+  manager.addPass(createShareSoftmax({rowsStayInCaches}));
   manager.addPass(createRowsInPlace());
   manager.addPass(createPassDestinations());
   addCleanUp(manager);

@@ -23,7 +23,8 @@ void addBlockCleanUp(OpPassManager &manager);
 void addConversionToLlvm(OpPassManager &manager);
 
 /// Results written where callers want them, computations on weights moved to prepare functions.
-void addPreparePasses(OpPassManager &manager);
+/// `rowsStayInCaches`: kernels that go over a row more than once read it from memory once.
+void addPreparePasses(OpPassManager &manager, bool rowsStayInCaches);
 
 } // namespace mlir::transformer
 

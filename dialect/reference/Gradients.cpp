@@ -327,6 +327,14 @@ struct NormBackward {
 
 } // namespace
 
+/// dx and, if there is one, the gradient that it is added to.
+static Tensor addOnto(Tensor dx, Value onto, Frame &frame) {
+  if (onto)
+    for (auto [to, from] : llvm::zip_equal(dx.reals(), frame.tensor(onto).reals()))
+      to += from;
+  return dx;
+}
+
 LogicalResult reference::evaluate(LayerNormGradientOp op, Frame &frame) {
   const Tensor &x = frame.tensor(op.getX()), &dy = frame.tensor(op.getDy());
   const Tensor &gamma = frame.tensor(op.getGamma());
@@ -334,7 +342,7 @@ LogicalResult reference::evaluate(LayerNormGradientOp op, Frame &frame) {
   NormBackward backward{op.getNorm(), gamma.reals(), /*centred=*/true};
   for (int64_t t = 0; t < x.shape[0]; ++t)
     backward.run(x.row(t), dy.row(t), dx.row(t), dgamma.reals().data(), dbeta.reals().data());
-  frame.set(op.getDx(), std::move(dx));
+  frame.set(op.getDx(), addOnto(std::move(dx), op.getOnto(), frame));
   frame.set(op.getDgamma(), std::move(dgamma));
   frame.set(op.getDbeta(), std::move(dbeta));
   return success();
@@ -349,7 +357,7 @@ LogicalResult reference::evaluate(RmsNormGradientOp op, Frame &frame) {
     for (int64_t first = 0; first < x.shape[1]; first += gamma.shape[0])
       backward.run(x.row(t) + first, dy.row(t) + first, dx.row(t) + first, dgamma.reals().data(),
                    nullptr);
-  frame.set(op.getDx(), std::move(dx));
+  frame.set(op.getDx(), addOnto(std::move(dx), op.getOnto(), frame));
   frame.set(op.getDgamma(), std::move(dgamma));
   return success();
 }

@@ -176,6 +176,22 @@ func.func @f(%ids: tensor<?xi64>, %dy: tensor<?x4xf32>, %other: tensor<6x4xf32>)
 
 // -----
 
+func.func @f(%x: tensor<?x4xf32>, %gamma: tensor<4xf32>, %other: tensor<?x5xf32>) {
+  // expected-error @below {{expected an onto of the result's type, 'tensor<?x4xf32>', found 'tensor<?x5xf32>'}}
+  %0:3 = transformer.layer_norm_gradient %x, %gamma, %x onto(%other) norm<eps = 0.0> : tensor<?x4xf32>, tensor<4xf32>, tensor<?x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?x4xf32>, %gamma: tensor<4xf32>, %other: tensor<?x5xf32>) {
+  // expected-error @below {{expected an onto of the result's type, 'tensor<?x4xf32>', found 'tensor<?x5xf32>'}}
+  %0:2 = transformer.rms_norm_gradient %x, %gamma, %x onto(%other) norm<eps = 0.0> : tensor<?x4xf32>, tensor<4xf32>, tensor<?x5xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<?x2xf32>, %seq: !transformer.sequences, %at: tensor<?xi64>) {
   // expected-error @below {{expected a column in [0, 2), found 2}}
   %0 = transformer.span_loss %x, %seq, %at column 2 : tensor<?x2xf32>, tensor<?xi64> -> tensor<f32>

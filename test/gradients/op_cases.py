@@ -154,6 +154,16 @@ def rms_norm(case: Case) -> None:
         case.lose_by(y)
 
 
+def pre_norm(case: Case) -> None:
+    """A residual beside a norm, whose gradient is added to that of the residual."""
+    for width in (1, 17, 40):
+        x, gamma, beta = case.rows(f"x_{width}", width), case.parameter(f"gamma_{width}", width), case.parameter(f"beta_{width}", width)
+        y = case.op(f"transformer.layer_norm {x.name}, {gamma.name}, {beta.name} norm<eps = 1.0e-2> : {x.type}, {gamma.type}, {beta.type} -> {x.type}", x)
+        s = case.op(f"arith.addf {x.name}, {y.name} : {x.type}", x)
+        z = case.op(f"transformer.rms_norm {s.name}, {gamma.name} norm<eps = 1.0e-2> : {x.type}, {gamma.type} -> {x.type}", x)
+        case.lose_by(case.op(f"arith.addf {z.name}, {s.name} : {x.type}", x))
+
+
 def activation(case: Case) -> None:
     """Also of numbers so large that the derivative is 0 or 1."""
     for kind, width in zip(ACTIVATIONS, (1, 3, 17, 24, 40, 97)):
@@ -387,7 +397,7 @@ def relative_scores(case: Case) -> None:
 
 
 CASES: tuple[Callable[[Case], None], ...] = (  # what takes longest first
-    attention, attention_of_others, relative_scores, linear, head, long_head, weights, layer_norm, rms_norm, activation, elementwise, embedding, rotary_embedding,
+    attention, attention_of_others, relative_scores, linear, head, long_head, weights, layer_norm, rms_norm, pre_norm, activation, elementwise, embedding, rotary_embedding,
     dropout, cross_entropy, element_loss, span_loss, scaled_attention, first_token, last_token, labelled_tokens, windows)
 
 # A difference knows of no padding_index; of many parameters there are many differences.

@@ -74,3 +74,32 @@ func.func @rms(%x: tensor<?x8xf32>, %a: tensor<?x8xf32>, %gamma: tensor<8xf32>) 
   %y = transformer.rms_norm %s, %gamma norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32> -> tensor<?x8xf32>
   return %y, %s : tensor<?x8xf32>, tensor<?x8xf32>
 }
+
+// Backward: dx is added to the gradient of the residual, from either side.
+// CHECK-LABEL: @gradients(
+// CHECK-SAME: %{{[^:]*}}: tensor<?x8xf32>, %{{[^:]*}}: tensor<?x8xf32>, %[[DR:[^:]*]]: tensor<?x8xf32>
+// CHECK-NEXT: %[[DX:.*]], %{{.*}}, %{{.*}} = transformer.layer_norm_gradient %{{.*}}, %{{.*}}, %{{.*}} onto(%[[DR]]) norm<eps = 1.000000e-05>
+// CHECK-NEXT: %[[DZ:.*]], %{{.*}} = transformer.rms_norm_gradient %{{.*}}, %{{.*}}, %{{.*}} onto(%[[DX]]) norm<eps = 1.000000e-05>
+// CHECK-NEXT: return %[[DX]], %[[DZ]]
+func.func @gradients(%x: tensor<?x8xf32>, %dy: tensor<?x8xf32>, %dr: tensor<?x8xf32>, %gamma: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %dx, %dg, %db = transformer.layer_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>
+  %s = arith.addf %dr, %dx : tensor<?x8xf32>
+  %dz, %dh = transformer.rms_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>
+  %t = arith.addf %dz, %s : tensor<?x8xf32>
+  return %s, %t : tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// A dx that something else reads; one that is made before what it is added to, or twice added.
+// CHECK-LABEL: @apart(
+// CHECK-NOT: onto
+// CHECK: return
+func.func @apart(%x: tensor<?x8xf32>, %dy: tensor<?x8xf32>, %dr: tensor<?x8xf32>, %gamma: tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
+  %dx, %dg, %db = transformer.layer_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>
+  %s = arith.addf %dr, %dx : tensor<?x8xf32>
+  %dz, %dh = transformer.rms_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-5> : tensor<?x8xf32>, tensor<8xf32>
+  %r = transformer.activation relu %dr : tensor<?x8xf32>
+  %t = arith.addf %dz, %r : tensor<?x8xf32>
+  %dw, %di = transformer.rms_norm_gradient %x, %gamma, %dy norm<eps = 1.0e-4> : tensor<?x8xf32>, tensor<8xf32>
+  %u = arith.addf %dw, %dw : tensor<?x8xf32>
+  return %s, %dx, %t, %u : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}

@@ -147,7 +147,7 @@ Abilities abilitiesOf(OpResult result) {
         return Abilities{isFirst && startsWithWords && keepsRows, isFirst && startsWithWords};
       })
       .Case([&](kernel::DropoutOp) { return Abilities{true, true}; })
-      .Case([&](kernel::CrossEntropyGradientOp) { return Abilities{true, false}; })
+      .Case([&](kernel::CrossEntropyGradientOp) { return Abilities{isFirst, false}; })
       .Default(Abilities());
 }
 

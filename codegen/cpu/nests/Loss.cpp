@@ -63,8 +63,11 @@ private:
   Values ignored;
 };
 
-/// The largest score of a row, and the sum of e^(score - it).
-std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t classes) {
+using StoreVector = function_ref<void(Value v, Value column, int64_t lanes)>;
+
+/// The largest score of a row, and the sum of e^(score - it); `store` gets these powers.
+std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t classes,
+                                  StoreVector store = {}) {
   Value lowest = b.splat(-std::numeric_limits<float>::infinity());
   Values best(sweepUnroll, lowest);
   best = sweepRow(b, classes, best, [&](Value column, int64_t lanes, Value most) {
@@ -81,6 +84,8 @@ std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t clas
   Value sum = sumRow(b, classes, [&](Value column, int64_t lanes, Value accumulator) {
     Value x = b.loadVector(logits, {row, column}, lanes);
     Value e = emitExp(b, b.subf(x, shift))[0];
+    if (store)
+      store(e, column, lanes);
     if (lanes < b.lanes())
       e = b.select(b.lanesBelow(lanes), e, b.splat(0));
     return b.addf(accumulator, e);
@@ -88,13 +93,48 @@ std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t clas
   return {most, sum};
 }
 
+/// What the loss of a row needs of its scores, whose place may be written afterwards.
+class RowLoss {
+public:
+  template <typename OpTy>
+  RowLoss(Emit &b, OpTy op, Labels &labels, Value row)
+      : b(b), smoothing(op.getLabelSmoothing().convertToDouble()) {
+    Value logits = op.getLogits();
+    int64_t classes = rowWidth(logits);
+    ofLabel = b.load(logits, {row, labels.of(row)});
+    if (smoothing > 0)
+      mean = b.divf(sumRow(b, classes,
+                           [&](Value column, int64_t lanes, Value accumulator) {
+                             return b.addf(accumulator, b.loadVector(logits, {row, column}, lanes));
+                           }),
+                    b.scalar(classes));
+  }
+
+  Value of(Value most, Value sum) {
+    Value logSum = b.addf(most, math::LogOp::create(b, sum)), loss = b.subf(logSum, ofLabel);
+    if (!mean)
+      return loss;
+    return b.addf(b.mulf(b.scalar(1 - smoothing), loss),
+                  b.mulf(b.scalar(smoothing), b.subf(logSum, mean)));
+  }
+
+private:
+  Emit &b;
+  double smoothing;
+  Value ofLabel, mean; // mean: of all scores; null without smoothing
+};
+
+void storeMean(Emit &b, Labels &labels, Value losses, Value loss) {
+  Value mean = b.divf(sumElements(b, losses), labels.count());
+  b.store(arith::TruncFOp::create(b, b.getF32Type(), mean), loss, {});
+}
+
 } // namespace
 
 void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
-  Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
+  Value logits = op.getLogits(), losses = op.getOuts()[1];
   Value softmax = op.getOuts().size() > 2 ? op.getOuts()[2] : Value();
   int64_t classes = rowWidth(logits);
-  double smoothing = op.getLabelSmoothing().convertToDouble();
   Labels labels(b, op);
   Value rows = b.dim(logits, 0), zero = b.scalar(0);
   b.parallel(rowWork("cross_entropy", "tokens", classes, 2), rows, rows, [&](Value row) {
@@ -107,22 +147,13 @@ void transformer::emitNest(Emit &b, kernel::CrossEntropyOp op) {
     b.store(zero, losses, row);
     storeSoftmax(zero, b.scalar(1));
     b.ifThen(labels.counts(row), [&] {
+      RowLoss loss(b, op, labels, row);
       auto [most, sum] = softmaxOf(b, logits, row, classes);
       storeSoftmax(most, sum);
-      Value logSum = b.addf(most, math::LogOp::create(b, sum));
-      Value of = b.subf(logSum, b.load(logits, {row, labels.of(row)}));
-      if (smoothing > 0) {
-        Value all = sumRow(b, classes, [&](Value column, int64_t lanes, Value accumulator) {
-          return b.addf(accumulator, b.loadVector(logits, {row, column}, lanes));
-        });
-        Value mean = b.subf(logSum, b.divf(all, b.scalar(classes)));
-        of = b.addf(b.mulf(b.scalar(1 - smoothing), of), b.mulf(b.scalar(smoothing), mean));
-      }
-      b.store(of, losses, row);
+      b.store(loss.of(most, sum), losses, row);
     });
   });
-  Value sum = sumElements(b, losses);
-  b.store(arith::TruncFOp::create(b, b.getF32Type(), b.divf(sum, labels.count())), loss, {});
+  storeMean(b, labels, losses, op.getOuts()[0]);
 }
 
 void transformer::emitNest(Emit &b, kernel::CountLabelsOp op) {
@@ -139,42 +170,93 @@ void transformer::emitNest(Emit &b, kernel::CountLabelsOp op) {
   b.store(arith::SIToFPOp::create(b, b.getF32Type(), number), op.getOuts()[0], {});
 }
 
+namespace {
+
+class CrossEntropyGradient {
+public:
+  CrossEntropyGradient(Emit &b, kernel::CrossEntropyGradientOp op)
+      : b(b), op(op), logits(op.getLogits()), result(op.getOuts()[0]), softmax(op.getSoftmax()),
+        losses(op.getOuts().size() > 1 ? op.getOuts()[2] : Value()), classes(rowWidth(logits)),
+        smoothing(op.getLabelSmoothing().convertToDouble()), labels(b, op) {}
+
+  void emit() {
+    Value dloss = arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getDloss(), {}));
+    share = arith::TruncFOp::create(b, b.getF32Type(), b.divf(dloss, labels.count()));
+    Value rows = b.dim(logits, 0);
+    b.parallel(rowWork("cross_entropy_gradient", "tokens", classes, 3), rows, rows, [&](Value row) {
+      Value powers = placeOfPowers();
+      b.ifElse(
+          labels.counts(row), {}, [&] { return emitRow(row, powers); },
+          [&] { return emitIgnored(row); });
+    });
+    if (losses)
+      storeMean(b, labels, losses, op.getOuts()[1]);
+  }
+
+private:
+  /// Where a row's powers of e wait for their sum, so that they are computed once: where its
+  /// gradient goes, or in a row of the task's own, unless that would fill its caches. Null: they
+  /// are computed again.
+  Value placeOfPowers() {
+    if (softmax)
+      return {};
+    if (!areWords(result))
+      return result;
+    bool fits = 2 * rowBytes(classes) <= b.target.getL2Bytes();
+    return fits ? b.stackBuffer({1, classes}) : Value();
+  }
+
+  Values emitRow(Value row, Value powers) {
+    std::optional<RowLoss> loss;
+    if (losses)
+      loss.emplace(b, op, labels, row);
+    Value at = powers == result ? row : b.index(0);
+    auto keep = [&](Value e, Value column, int64_t lanes) {
+      b.storeVector(e, powers, {at, column}, lanes);
+    };
+    auto [most, sum] =
+        softmax ? std::pair(b.load(softmax, {row, b.index(0)}), b.load(softmax, {row, b.index(1)}))
+                : softmaxOf(b, logits, row, classes, powers ? StoreVector(keep) : StoreVector());
+    if (loss)
+      b.store(loss->of(most, sum), losses, row);
+    Value shift = b.broadcast(most), factor = b.broadcast(b.divf(share, sum));
+    Value others = b.broadcast(b.mulf(share, b.scalar(smoothing / classes)));
+    Value ofLabel = b.broadcast(b.mulf(share, b.scalar(1 - smoothing))), label = labels.of(row);
+    sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {
+      Value e = powers ? b.loadVector(powers, {at, column}, lanes)
+                       : emitExp(b, b.subf(b.loadVector(logits, {row, column}, lanes), shift))[0];
+      Value p = b.mulf(e, factor);
+      if (smoothing > 0)
+        p = b.subf(p, others);
+      p = b.select(b.laneEqual(b.sub(label, column)), b.subf(p, ofLabel), p);
+      storeColumns(b, p, result, row, column, lanes);
+      return Value();
+    });
+    return {};
+  }
+
+  Values emitIgnored(Value row) {
+    if (losses)
+      b.store(b.scalar(0), losses, row);
+    sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {
+      storeColumns(b, b.splat(0), result, row, column, lanes);
+      return Value();
+    });
+    return {};
+  }
+
+  Emit &b;
+  kernel::CrossEntropyGradientOp op;
+  Value logits, result;
+  Value softmax, losses; // null: not given, not asked for
+  int64_t classes;
+  double smoothing;
+  Labels labels;
+  Value share; // of a label that counts, in the mean
+};
+
+} // namespace
+
 void transformer::emitNest(Emit &b, kernel::CrossEntropyGradientOp op) {
-  Value logits = op.getLogits(), result = op.getOuts()[0], given = op.getSoftmax();
-  int64_t classes = rowWidth(logits);
-  double smoothing = op.getLabelSmoothing().convertToDouble();
-  Labels labels(b, op);
-  Value dloss = arith::ExtFOp::create(b, b.getF64Type(), b.load(op.getDloss(), {}));
-  Value share = arith::TruncFOp::create(b, b.getF32Type(), b.divf(dloss, labels.count()));
-  Value rows = b.dim(logits, 0);
-  b.parallel(rowWork("cross_entropy_gradient", "tokens", classes, 3), rows, rows, [&](Value row) {
-    b.ifElse(
-        labels.counts(row), {},
-        [&] {
-          auto [most, sum] =
-              given ? std::pair(b.load(given, {row, b.index(0)}), b.load(given, {row, b.index(1)}))
-                    : softmaxOf(b, logits, row, classes);
-          Value shift = b.broadcast(most), factor = b.broadcast(b.divf(share, sum));
-          Value others = b.broadcast(b.mulf(share, b.scalar(smoothing / classes)));
-          Value ofLabel = b.broadcast(b.mulf(share, b.scalar(1 - smoothing)));
-          Value label = labels.of(row);
-          sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {
-            Value x = b.loadVector(logits, {row, column}, lanes);
-            Value p = b.mulf(emitExp(b, b.subf(x, shift))[0], factor);
-            if (smoothing > 0)
-              p = b.subf(p, others);
-            p = b.select(b.laneEqual(b.sub(label, column)), b.subf(p, ofLabel), p);
-            storeColumns(b, p, result, row, column, lanes);
-            return Value();
-          });
-          return Values();
-        },
-        [&] {
-          sweepRow(b, classes, {}, [&](Value column, int64_t lanes, Value) {
-            storeColumns(b, b.splat(0), result, row, column, lanes);
-            return Value();
-          });
-          return Values();
-        });
-  });
+  CrossEntropyGradient(b, op).emit();
 }

@@ -19,7 +19,7 @@ class NormGradient {
 public:
   NormGradient(Emit &b, kernel::NormGradientOp op)
       : b(b), rms(op.getRms()), norm(op.getNorm()), x(op.getX()), gamma(op.getGamma()),
-        dy(op.getDy()), dx(op.getOuts()[0]), dgamma(op.getOuts()[1]),
+        dy(op.getDy()), onto(op.getOnto()), dx(op.getOuts()[0]), dgamma(op.getOuts()[1]),
         dbeta(rms ? Value() : op.getOuts()[2]), scratch(op.getOuts().back()), width(rowWidth(x)),
         part(rowWidth(gamma)), rows(b.dim(x, 0)) {}
 
@@ -96,7 +96,8 @@ private:
     sweepRow(b, part, {}, [&](Value column, int64_t lanes, Value) {
       Value d =
           b.subf(b.subf(weighted(column, lanes), meanG), b.mulf(normalized(column, lanes), share));
-      b.storeVector(b.mulf(d, inverse), dx, {row, b.add(first, column)}, lanes);
+      d = onto ? emitFma(b, d, inverse, load(onto, column, lanes)) : b.mulf(d, inverse);
+      b.storeVector(d, dx, {row, b.add(first, column)}, lanes);
       return Value();
     });
   }
@@ -136,7 +137,7 @@ private:
   Emit &b;
   bool rms;
   NormAttr norm;
-  Value x, gamma, dy, dx, dgamma, dbeta, scratch;
+  Value x, gamma, dy, onto, dx, dgamma, dbeta, scratch;
   int64_t width, part;
   Value rows;
 };

@@ -49,27 +49,23 @@ std::pair<Value, Value> softmaxOf(Loops &b, Value logits, Value row, RowThreads 
   return {most, sum};
 }
 
-} // namespace
-
-/// Of each row, then the mean of all.
-void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
-  Value logits = op.getLogits(), loss = op.getOuts()[0], losses = op.getOuts()[1];
-  Value softmax = op.getOuts().size() == 3 ? op.getOuts()[2] : Value();
+/// The losses of the rows and their softmax, either of which may be null: of a row that does not
+/// count 0, and 0 and 1.
+template <typename OpTy> void emitRowLosses(Loops &b, OpTy op, Value losses, Value softmax) {
+  Value logits = op.getLogits();
   int64_t classes = rowWidth(logits);
   double smoothing = op.getLabelSmoothing().convertToDouble();
-  Value count = b.dim(logits, 0);
-  rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
+  rows(b, b.dim(logits, 0), classes, [&](ValueRange at, RowThreads &threads) {
     Value row = at[0];
-    auto storeSoftmax = [&](Value most, Value sum) {
+    auto store = [&](Value loss, Value most, Value sum) {
+      if (losses)
+        b.store(loss, losses, row);
       if (!softmax)
         return;
       b.store(most, softmax, {row, b.index(0)});
       b.store(sum, softmax, {row, b.index(1)});
     };
-    threads.once([&] {
-      b.store(b.scalar(0), losses, row);
-      storeSoftmax(b.scalar(0), b.scalar(1));
-    });
+    threads.once([&] { store(b.scalar(0), b.scalar(0), b.scalar(1)); });
     b.ifThen(counts(b, op, row), [&] {
       auto [most, sum] = softmaxOf(b, logits, row, threads);
       Value logSum = b.addf(most, math::LogOp::create(b, sum));
@@ -80,18 +76,28 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
         Value mean = b.subf(logSum, b.divf(all, b.scalar(double(classes))));
         of = b.addf(b.mulf(b.scalar(1 - smoothing), of), b.mulf(b.scalar(smoothing), mean));
       }
-      threads.once([&, most = most, sum = sum] {
-        b.store(of, losses, row);
-        storeSoftmax(most, sum);
-      });
+      threads.once([&, most = most, sum = sum] { store(of, most, sum); });
     });
   });
-  Value sum = sumOfAll(b, count, [&](Value row) { return b.widen(b.load(losses, row)); });
-  Value number = numberOfLabels(b, op);
+}
+
+/// The mean of losses of which `number` count.
+void storeMean(Loops &b, Value losses, Value number, Value loss) {
+  Value sum =
+      sumOfAll(b, b.dim(losses, 0), [&](Value row) { return b.widen(b.load(losses, row)); });
   b.once([&] {
     Value mean = b.divf(b.load(sum, b.index(0)), atLeastOne(b, number));
     b.store(b.narrow(mean), loss, {});
   });
+}
+
+} // namespace
+
+/// Of each row, then the mean of all.
+void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyOp op) {
+  Value losses = op.getOuts()[1];
+  emitRowLosses(b, op, losses, op.getOuts().size() == 3 ? op.getOuts()[2] : Value());
+  storeMean(b, losses, numberOfLabels(b, op), op.getOuts()[0]);
 }
 
 /// What a row's numbers share, then a thread a number.
@@ -107,14 +113,11 @@ void transformer::simt::emitKernel(Loops &b, kernel::CrossEntropyGradientOp op) 
   });
   Value softmax = op.getSoftmax();
   if (!softmax) {
+    Value losses = op.getOuts().size() > 1 ? op.getOuts()[2] : Value();
     softmax = b.buffer({ShapedType::kDynamic, 2}, b.getF32Type(), count);
-    rows(b, count, classes, [&](ValueRange at, RowThreads &threads) {
-      auto [most, sum] = softmaxOf(b, logits, at[0], threads);
-      threads.once([&, most = most, sum = sum] {
-        b.store(most, softmax, {at[0], b.index(0)});
-        b.store(sum, softmax, {at[0], b.index(1)});
-      });
-    });
+    emitRowLosses(b, op, losses, softmax);
+    if (losses)
+      storeMean(b, losses, number, op.getOuts()[1]);
   }
   // A thread's numbers are far apart, so that neighbours have neighbours.
   constexpr int64_t ofThread = 4;

@@ -78,7 +78,10 @@ private:
     }
     threads.forEach(part, [&](Value i) {
       Value d = b.subf(b.subf(weighted(i), meanG), b.mulf(normalized(i), share));
-      b.store(b.mulf(d, inverse), op.getOuts()[0], {row, b.add(first, i)});
+      d = b.mulf(d, inverse);
+      if (Value onto = op.getOnto())
+        d = b.addf(load(onto, i), d);
+      b.store(d, op.getOuts()[0], {row, b.add(first, i)});
     });
   }
 

@@ -15,10 +15,13 @@ IGNORED, PADDING = -100, 2
 
 
 def build(name, ins, outs, attributes="", constants="", operands="", behind="", options=""):
-    """A function of one kernel: `ins` and `outs` are types, `operands` names of constants behind the ins."""
+    """A function of one kernel: `ins` and `outs` are types, an in with its keyword in front if it has one; `operands` names of
+    constants behind the ins."""
+    keywords, ins = zip(*(t.rpartition("onto ")[1:] for t in ins))
+    ins = list(ins)
     names = [f"%i{i}" for i in range(len(ins))], [f"%o{i}" for i in range(len(outs))]
     arguments = ", ".join(f"{n}: {t}" for n, t in zip(names[0] + names[1], ins + outs))
-    values = names[0] + [n for n, _ in operands]
+    values = [k + n for k, n in zip(keywords, names[0])] + [n for n, _ in operands]
     types = ins + [t for _, t in operands] + outs
     text = f"""
 func.func @f({arguments}) {{
@@ -60,6 +63,7 @@ def check_cross_entropy():
         attributes += f", padding_index = {padding} : i64" if padding is not None else ""
         forward = build("cross_entropy", [rows, ids], [scalar, "memref<?xf32>"], attributes)
         backward = build("cross_entropy_gradient", [rows, ids, scalar], [rows], attributes)
+        both = build("cross_entropy_gradient", [rows, ids, scalar], [rows, scalar, "memref<?xf32>"], attributes)
         for count in (0, 1, 37, 300):
             x = normal(count, classes) * 5
             labels = np.where(random.random(count) < 0.3, IGNORED, random.integers(0, classes, count))
@@ -77,6 +81,10 @@ def check_cross_entropy():
             dwant = np.where(counted[:, None], np.exp(logs) - target, 0) * 0.7 / number
             ok, note = close(loss, want, 1e-6)
             more, other = close(dx, dwant, 2e-6)
+            for to in (garbage(count, classes), x):  # x: in the place of the scores
+                also = garbage()
+                nests.call(both, x, labels, dloss, to, also, garbage(count))
+                ok = ok and also == loss and close(to, dwant, 2e-6)[0]
             check(f"cross_entropy {classes} smoothing {smoothing} rows {count}", ok and more, f"{note}, of the gradient {other[6:]}")
 
 
@@ -222,6 +230,7 @@ def check_norm_gradient():
         options = ", ".join(["eps = 1.0e-3"] + ([] if rms else [form] * bool(form)))
         outs = [rows, gamma] + [gamma] * (not rms) + [memref(None, 2 * width // part)]
         function = build("norm_gradient", [rows, gamma, rows], outs, "rms" if rms else "", options=f"norm<{options}>")
+        added = build("norm_gradient", [rows, gamma, rows, "onto " + rows], outs, "rms" if rms else "", options=f"norm<{options}>")
         for count in (0, 1, 37, 200):
             x, dy, g = normal(count, width) + 1, normal(count, width), normal(part)
             got = [garbage(count, width), garbage(part)] + [garbage(part)] * (not rms)
@@ -241,6 +250,11 @@ def check_norm_gradient():
             largest = max(np.abs(want).max(initial=0) for want in wanted) or 1
             error = max(np.abs(a - b).max(initial=0) / max(np.abs(b).max(initial=0), 0.05 * largest) for a, b in zip(got, wanted))
             check(f"norm_gradient {width} {form} rows {count}", bool(error < 2e-5), f"error {error:.1e}")
+            onto, sums = normal(count, width), [garbage(*a.shape) for a in got]
+            nests.call(added, x, g, dy, onto, *sums, garbage(count, 2 * width // part))
+            error = np.abs(sums[0].astype(np.float64) - onto - got[0]).max(initial=0) / (np.abs(onto) + np.abs(got[0])).max(initial=1e-30)
+            same = all(np.array_equal(a, b) for a, b in zip(sums[1:], got[1:]))
+            check(f"norm_gradient {width} {form} rows {count} onto", same and bool(error < 2e-7), f"error {error:.1e}")
 
 
 def check_embedding_gradient():

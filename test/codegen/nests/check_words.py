@@ -114,6 +114,31 @@ def check_cross_entropy():
                       lambda width, smoothing=smoothing: f"{{ignore_index = -100 : i64, label_smoothing = {smoothing} : f64}}", beside=False)
 
 
+def check_losses():
+    """The loss beside words of its gradient, also of rows so long that powers of e are computed again."""
+    if not has_bf16:
+        return
+    attributes = "{ignore_index = -100 : i64, label_smoothing = 0.0 : f64}"
+    sizes, ins = (5, 70, 300001), lambda rows: {"%x": rows, "%l": "memref<?xi64>", "%d": "memref<f32>"}
+    text = ""
+    for width in sizes:
+        rows, words = rows_types(width)
+        loss = {"%loss": "memref<f32>", "%losses": "memref<?xf32>"}
+        text += function_text(f"plain{width}", "cross_entropy_gradient", ins(rows), {"%y": rows}, attributes)
+        text += function_text(f"loss{width}", "cross_entropy", {"%x": rows, "%l": "memref<?xi64>"}, loss, attributes)
+        text += function_text(f"both{width}", "cross_entropy_gradient", ins(rows), {"%w": words, **loss}, attributes)
+    library = nests.build(text, BF16_ARCH)
+    for width in sizes:
+        x, labels, dloss = normal(7, width) * 5, random.integers(0, width, 7), np.array(0.7, np.float32)
+        labels[3] = -100
+        y, (words, whole), loss, wanted = garbage(7, width), untouched(7, width), garbage(), garbage()
+        nests.call(library[f"plain{width}"], x, labels, dloss, y)
+        nests.call(library[f"loss{width}"], x, labels, wanted, garbage(7))
+        nests.call(library[f"both{width}"], x, labels, dloss, words, loss, garbage(7))
+        ok = np.array_equal(words, pairs(y, 1)) and (whole[:, words_of(width) :] == 77).all() and loss == wanted
+        check(f"cross_entropy_gradient {width} words and loss", bool(ok))
+
+
 def check_sums():
     if not has_bf16:
         return
@@ -158,4 +183,4 @@ func.func @{name}(%a: {a}, %b: {b}, %c: {c}, %s: {strips}, %p: {panels}) {{
             check(f"weight_gradient {m}x{n} tokens {tokens} of words", len(set(found.values())) == 1)
 
 
-run_checks(check_norms, check_norm_sums, check_dropout, check_cross_entropy, check_sums, check_weight_gradients)
+run_checks(check_norms, check_norm_sums, check_dropout, check_cross_entropy, check_losses, check_sums, check_weight_gradients)
