@@ -8,6 +8,8 @@ using namespace mlir::transformer;
 
 namespace {
 
+constexpr double log2e = 1.4426950408889634;
+
 /// Arithmetic on values of one type.
 struct Terms {
   ImplicitLocOpBuilder &b;
@@ -19,11 +21,16 @@ struct Terms {
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
   Value mul(Value x, double y) { return mul(x, constant(y)); }
   Value fma(Value x, Value y, Value z) { return emitFma(b, x, y, z); }
-  Value oneMinus(Value x) { return sub(constant(1), x); }
-  /// 1 / (1 + e^-x).
-  Value sigmoid(Value x) {
-    Value e = emitExp(b, arith::NegFOp::create(b, x).getResult())[0];
-    return arith::DivFOp::create(b, constant(1), add(constant(1), e));
+  /// x, or the limit that it lies beyond; NaN stays.
+  Value clamp(Value x, double limit) {
+    return emitMin(b, constant(limit), emitMax(b, constant(-limit), x));
+  }
+  /// s = 1 / (1 + 2^x) and 1 - s, which is 2^x s: without cancellation. x lies between -126 and
+  /// 126.
+  std::pair<Value, Value> shares(Value x) {
+    Value power = emitExp2Normal(b, x)[0];
+    Value s = arith::DivFOp::create(b, constant(1), add(constant(1), power));
+    return {s, mul(power, s)};
   }
 };
 
@@ -43,21 +50,21 @@ Value ofGelu(Terms &t, Value x) {
   return t.fma(x, t.mul(e, density), phi);
 }
 
-/// (1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2.
+/// s (1 + 2 x u' (1 - s)), s = (1 + tanh u) / 2 = 1 / (1 + e^(-2 u)). Beyond 10 nothing changes.
 Value ofGeluTanh(Terms &t, Value x) {
-  constexpr double factor = 0.7978845608028654, cubic = 0.044715;
-  Value square = t.mul(x, x);
-  Value u = t.mul(t.mul(x, factor), t.fma(square, t.constant(cubic), t.constant(1)));
-  Value tanh = emitTanh(t.b, u)[0];
-  Value slope = t.mul(t.fma(square, t.constant(3 * cubic), t.constant(1)), factor);
-  Value curve = t.mul(t.sub(t.constant(1), t.mul(tanh, tanh)), slope);
-  return t.mul(t.fma(x, curve, t.add(t.constant(1), tanh)), 0.5);
+  constexpr double factor = 2 * 0.7978845608028654, cubic = 0.044715;
+  Value y = t.clamp(x, 10), square = t.mul(y, y);
+  Value power = t.fma(square, t.constant(-factor * cubic * log2e), t.constant(-factor * log2e));
+  auto [s, rest] = t.shares(t.mul(power, y));
+  Value slope = t.fma(square, t.constant(3 * factor * cubic), t.constant(factor));
+  return t.mul(s, t.fma(t.mul(y, slope), rest, t.constant(1)));
 }
 
-/// s (1 + a x (1 - s)), s = 1 / (1 + e^(-a x)).
+/// s (1 + a x (1 - s)), s = 1 / (1 + e^(-a x)). Beyond 87 nothing changes.
 Value ofSigmoidTimes(Terms &t, Value x, double a) {
-  Value scaled = a == 1 ? x : t.mul(x, a), s = t.sigmoid(scaled);
-  return t.mul(s, t.fma(scaled, t.oneMinus(s), t.constant(1)));
+  Value y = t.clamp(a == 1 ? x : t.mul(x, a), 87);
+  auto [s, rest] = t.shares(t.mul(y, -log2e));
+  return t.mul(s, t.fma(y, rest, t.constant(1)));
 }
 Value ofSilu(Terms &t, Value x) { return ofSigmoidTimes(t, x, 1); }
 Value ofQuickGelu(Terms &t, Value x) { return ofSigmoidTimes(t, x, 1.702); }

@@ -217,6 +217,13 @@ Group transformer::emitExp2NonPositive(ImplicitLocOpBuilder &b, ValueRange x) {
   return m.scaleNormal(p, t);
 }
 
+Group transformer::emitExp2Normal(ImplicitLocOpBuilder &b, ValueRange x) {
+  Math m(b, x);
+  Group t;
+  Group p = m.exp2Reduced(x, t);
+  return m.scaleNormal(p, t);
+}
+
 Group transformer::emitTanh(ImplicitLocOpBuilder &b, ValueRange x) {
   Math m(b, x);
   // |x| < 0.55: x + x^3 P(x^2), relative error 1e-9.

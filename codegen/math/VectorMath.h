@@ -34,6 +34,8 @@ Group emitExp(ImplicitLocOpBuilder &b, ValueRange x);
 /// instructions: at most 1.1 ulp down to -126, an absolute error below 1e-38
 /// beyond. What a softmax needs.
 Group emitExp2NonPositive(ImplicitLocOpBuilder &b, ValueRange x);
+/// 2^x for x from -126 to 126: at most 1.1 ulp; NaN stays.
+Group emitExp2Normal(ImplicitLocOpBuilder &b, ValueRange x);
 /// At most 1.5 ulp, signed zeros and denormals included.
 Group emitTanh(ImplicitLocOpBuilder &b, ValueRange x);
 /// At most 2 ulp.
