@@ -21,9 +21,14 @@ def system_compiler(variable: str, *names: str) -> str:
 @dataclass(frozen=True)
 class Isa:
     name: str
-    arch: str  # for compilers: ours, and the one that torch.compile calls
+    arch: str  # for our compiler, TARGET or TARGET/CPU that it is scheduled for
     vector_bits: int  # that the machine's peak is measured with
     options: tuple[str, ...] = ()  # of our compiler, besides
+
+    @property
+    def march(self) -> str:
+        """For other compilers."""
+        return self.arch.split("/")[0]
 
     def environment(self, cache: Path) -> dict[str, str]:
         """What a peer's process needs besides; compiles avx2_only.c."""

@@ -12,7 +12,7 @@ def load(setup):
     torch.set_num_interop_threads(1)
     torch._inductor.config.freezing = True  # weights are constants: packed ahead, as we do
     if setup.isa.name != "native":
-        torch._inductor.config.cpp.march = setup.isa.arch
+        torch._inductor.config.cpp.march = setup.isa.march
     model = transformers.AutoModel.from_pretrained(setup.checkpoint, attn_implementation="sdpa").eval()
     model = model.to(getattr(torch, setup.dtype))
 

@@ -10,5 +10,5 @@ def load(setup):
     from peers import torch_eager_trainer
 
     if setup.isa.name != "native":
-        torch._inductor.config.cpp.march = setup.isa.arch
+        torch._inductor.config.cpp.march = setup.isa.march
     return torch_eager_trainer.load(setup, lambda model: torch.compile(model, dynamic=False))
