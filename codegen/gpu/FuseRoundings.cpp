@@ -27,7 +27,7 @@ Abilities abilitiesOf(OpResult result, const GpuTarget *target) {
       .Case([&](kernel::LayerNormOp) { return Abilities{isFirst, isFirst}; })
       .Case([&](kernel::DropoutOp) { return Abilities{true, true}; })
       .Case([&](kernel::RotaryEmbeddingOp) { return Abilities{true, false}; })
-      .Case([&](kernel::CrossEntropyGradientOp) { return Abilities{true, false}; })
+      .Case([&](kernel::CrossEntropyGradientOp) { return Abilities{isFirst, false}; })
       .Case([&](kernel::AttentionGradientOp op) {
         bool multipliesHalf = target && kernel::isHalf(getElementTypeOrSelf(op.getQ()));
         return Abilities{multipliesHalf && result.getResultNumber() < 3, false};

@@ -2,13 +2,13 @@
 #include "codegen/math/VectorMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/ErrorHandling.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace mlir::transformer;
+using std::numbers::log2e;
 
 namespace {
-
-constexpr double log2e = 1.4426950408889634;
 
 /// Arithmetic on values of one type.
 struct Terms {

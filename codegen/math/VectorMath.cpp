@@ -10,9 +10,11 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace mlir::transformer;
+using std::numbers::log2e;
 
 Value transformer::floatConstant(ImplicitLocOpBuilder &b, Type type, double value) {
   FloatAttr scalar = b.getF32FloatAttr(value);
@@ -49,7 +51,6 @@ Value transformer::emitMin(ImplicitLocOpBuilder &b, Value x, Value y) {
 
 namespace {
 
-constexpr double log2e = 1.4426950408889634;
 // Added and subtracted, it rounds to an integer, whose low bits the sum holds.
 constexpr double roundingMagic = 12582912.0; // 1.5 * 2^23
 constexpr int32_t roundingMagicBits = 0x4b400000;
@@ -174,6 +175,12 @@ public:
     return polynomial(f, {1.0, 0.6931471824645996, 0.24022650718688965, 0.055503278970718384,
                           0.009618005715310574, 0.0013400274328887463, 0.0001547593710711226});
   }
+  /// 2^x, a normal number.
+  Group exp2Normal(ValueRange x) {
+    Group t;
+    Group p = exp2Reduced(x, t);
+    return scaleNormal(p, t);
+  }
   /// x = n ln 2 + r: n + roundingMagic into `t`; returns e^r - 1, relative error
   /// of the polynomial 3.1e-9 / r.
   Group expm1Reduced(ValueRange x, Group &t) {
@@ -212,16 +219,11 @@ Group transformer::emitExp(ImplicitLocOpBuilder &b, ValueRange x) {
 
 Group transformer::emitExp2NonPositive(ImplicitLocOpBuilder &b, ValueRange x) {
   Math m(b, x);
-  Group t;
-  Group p = m.exp2Reduced(m.max(-127.0, x), t);
-  return m.scaleNormal(p, t);
+  return m.exp2Normal(m.max(-127.0, x)); // 2^-127 has no bits
 }
 
 Group transformer::emitExp2Normal(ImplicitLocOpBuilder &b, ValueRange x) {
-  Math m(b, x);
-  Group t;
-  Group p = m.exp2Reduced(x, t);
-  return m.scaleNormal(p, t);
+  return Math(b, x).exp2Normal(x);
 }
 
 Group transformer::emitTanh(ImplicitLocOpBuilder &b, ValueRange x) {
@@ -255,9 +257,7 @@ Group transformer::emitErf(ImplicitLocOpBuilder &b, ValueRange x) {
   Group p = m.polynomial(a, {-0.0002560617576818913, -1.626998782157898, -0.9190828800201416,
                              -0.15009425580501556, 0.03213907778263092, -0.004408319480717182,
                              0.0002844741684384644});
-  Group t;
-  Group power = m.exp2Reduced(p, t);
-  Group large = m.copySign(m.fma(m.scaleNormal(power, t), -1.0, 1.0), x);
+  Group large = m.copySign(m.fma(m.exp2Normal(p), -1.0, 1.0), x);
   return m.selectBeyond(a, 0.9, large, small);
 }
 
@@ -270,9 +270,7 @@ Group transformer::emitGeluErf(ImplicitLocOpBuilder &b, ValueRange x) {
                              0.006960826925933361, 4.152863311901456e-06, -0.00029276477289386094,
                              8.521174459019676e-05, -1.3894167750549968e-05, 1.3970872032587067e-06,
                              -8.078819035972629e-08, 2.0589032700968346e-09});
-  Group t;
-  Group power = m.exp2Reduced(p, t);
-  return m.fma(m.negate(a), m.scaleNormal(power, t), m.max(0.0, x));
+  return m.fma(m.negate(a), m.exp2Normal(p), m.max(0.0, x));
 }
 
 Group transformer::emitGeluTanh(ImplicitLocOpBuilder &b, ValueRange x) {
@@ -283,9 +281,7 @@ Group transformer::emitGeluTanh(ImplicitLocOpBuilder &b, ValueRange x) {
   Group y = m.max(-10.0, x);
   Group u = m.fma(m.mul(y, y), factor * 0.044715, factor);
   u = m.max(-126.0, m.mul(u, y));
-  Group t;
-  Group power = m.exp2Reduced(u, t);
-  return sigmoidTimes(m, y, m.scaleNormal(power, t));
+  return sigmoidTimes(m, y, m.exp2Normal(u));
 }
 
 Group transformer::emitSilu(ImplicitLocOpBuilder &b, ValueRange x) {
@@ -300,9 +296,7 @@ Group transformer::emitSilu(ImplicitLocOpBuilder &b, ValueRange x) {
 Group transformer::emitQuickGelu(ImplicitLocOpBuilder &b, ValueRange x) {
   Math m(b, x);
   Group y = m.max(-51.0, x); // 2^125 in the exponential
-  Group t;
-  Group power = m.exp2Reduced(m.max(-126.0, m.mul(y, -1.702 * log2e)), t);
-  return sigmoidTimes(m, y, m.scaleNormal(power, t));
+  return sigmoidTimes(m, y, m.exp2Normal(m.max(-126.0, m.mul(y, -1.702 * log2e))));
 }
 
 Group transformer::emitRelu(ImplicitLocOpBuilder &b, ValueRange x) {

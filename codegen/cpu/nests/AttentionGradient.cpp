@@ -190,7 +190,7 @@ private:
       b.store(b.scalar(0), deltas, row);
     });
     b.forEach(b.index(0), rows, tileRows, [&](Value row) {
-      fetchNextHead(block, row);
+      b.ifThen(b.le(keys, b.index(keyBlock)), [&] { fetchNextHead(block, row); });
       emitScores(block, row);
     });
     if (bias)
@@ -229,7 +229,7 @@ private:
   }
 
   /// What the task of the next head, whose columns are behind these, reads and writes of the rows
-  /// of a tile.
+  /// of a tile: once, where all keys are in one block. Of more it would be gone again.
   void fetchNextHead(const Block &block, Value tile) {
     auto fetch = [&](Value first, Value count, Value column, ValueRange buffers) {
       b.forEach(tile, b.min(b.add(tile, tileRows), count), 1, [&](Value row) {

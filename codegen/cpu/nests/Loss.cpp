@@ -63,8 +63,6 @@ private:
   Values ignored;
 };
 
-using StoreVector = function_ref<void(Value v, Value column, int64_t lanes)>;
-
 /// The largest score of a row, and the sum of e^(score - it); `store` gets these powers.
 std::pair<Value, Value> softmaxOf(Emit &b, Value logits, Value row, int64_t classes,
                                   StoreVector store = {}) {
